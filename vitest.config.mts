@@ -13,7 +13,9 @@ const CONFORMANCE = [
 const NATIVE_ONLY = ["integration/plugin/**/*"];
 
 /** What is about no front, or about how the dynamic one is made. */
-const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map((name) => `integration/resources/${name}`);
+const DYNAMIC_ONLY = ["import", "detailed-diff", "concurrent-configuration"].map(
+  (name) => `integration/resources/${name}`,
+);
 
 /** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
 const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/duplicate-spellings"];

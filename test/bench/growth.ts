@@ -1,8 +1,8 @@
 import type { Finished } from "#bench/command";
-import type { BenchProviderKind } from "#bench/provider-kind";
 import { listProgram } from "#bench/list-resource";
 import type { Operation, Peer } from "#bench/observation";
 import { counted } from "#bench/operations";
+import type { BenchProviderKind } from "#bench/provider-kind";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService } from "#bench/service";
 

@@ -1,7 +1,7 @@
 import { type Comments, entriesSource } from "#bench/entries";
-import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 import type { Peer } from "#bench/observation";
 import { measureOperations, measureState } from "#bench/operations";
+import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 
 export interface ListProgramOptions {
   /** Default: the dynamic provider. */

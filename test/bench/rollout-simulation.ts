@@ -270,7 +270,7 @@ class World {
     );
   }
 
-  /** From now on, workers crash; their tenants are taken over when the lease expires. */
+  /** From now on, workers crash; their tenants are reassigned when the lease expires. */
   crashes(takeOver: (tenant: VirtualTenant) => void): void {
     const { crashEveryMs, leaseMs } = this.#given;
     if (crashEveryMs === undefined) return;

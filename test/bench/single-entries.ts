@@ -1,7 +1,7 @@
 import { entriesSource } from "#bench/entries";
-import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
+import { type BenchProviderKind, packageOf } from "#bench/provider-kind";
 
 export function entriesProgram(count: number, providerKind: BenchProviderKind): string {
   return `

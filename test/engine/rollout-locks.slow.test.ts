@@ -114,8 +114,8 @@ it.each(COMMANDS)("recovers from a kill during a rollout lock: %s", async (_, ar
 });
 
 /**
- * Kills a command while its CLI process holds the lock on the rollout lock's stack. Tries again if the CLI was faster
- * than the kill.
+ * Kills a command while its CLI process holds the lock on the rollout lock's stack. Retries if the CLI was faster than
+ * the kill.
  */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
   // Otherwise a rollback would also undo the baseline, which later rollouts don't restore without being asked to.

@@ -1,15 +1,15 @@
 import type { ServiceRequest } from "../../provider/sandbox/options";
 import { type ManagedSandboxTenant, sandboxTenant } from "./sandbox-tenant";
 
-/** A tenant whose service holds back some answers. */
+/** A tenant whose service holds some answers back. */
 export interface HoldingTenant extends ManagedSandboxTenant {
-  /** How many requests were held back. */
+  /** Returns the number of requests held so far. */
   held(): number;
-  /** Answers those that are held back, and holds back no others. */
+  /** Answers the held requests and holds no others. */
   letGo(): void;
 }
 
-/** @param answer what those that were held back are answered with. Default: as ever. */
+/** @param answer the response to the held requests. Default: the service's own answer. */
 export async function holdingTenant(
   isHeld: (request: ServiceRequest) => boolean,
   answer?: { readonly status: number; readonly body: unknown },

@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * A folder that is made where it isn't there yet. Others see it as a whole or not at all, and of several that make it at once the
- * first one's is kept.
+ * Returns a directory, created if it is missing. Creation is atomic: other processes see the complete directory or
+ * none. If several create it concurrently, the first one's is kept.
  *
- * @param make fills a new folder, which is then moved to its place.
+ * @param make fills a new directory, which is then moved into place.
  */
 export async function madeOnce(directory: string, make: (unfinished: string) => Promise<void>): Promise<string> {
   if (existsSync(directory)) return directory;

@@ -5,7 +5,7 @@ import type { MailSearchResult } from "../../provider/rollout/planning/search-te
 import { emptyPlan } from "./plans";
 import { countsOf, playRollout } from "./rollouts";
 
-/** What is shown of these plans, a tenant each; undefined: it can't be planned. */
+/** Renders these plans, one per tenant; undefined for a tenant that can't be planned. */
 export function shownOf(
   plans: readonly (Plan | undefined)[],
   { text = "", mail }: { readonly text?: string; readonly mail?: MailSearchResult } = {},
@@ -34,7 +34,7 @@ export function shownOf(
   };
 }
 
-/** A plan of just these denies, each at a line of the baseline. */
+/** Builds a plan of exactly these denies, each on its own line of the baseline. */
 export function denies(...values: readonly string[]): Plan {
   const changes = values.map(
     (value, at): PlanChange => ({

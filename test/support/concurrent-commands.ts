@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
 
-/** How a command that was started with others ended. */
+/** The result of a command that was started together with others. */
 export interface ConcurrentCommandResult {
   readonly code: number | null;
   readonly stderr: string;
@@ -16,7 +16,7 @@ export interface StartedCommand {
   readonly wrote: (text: string) => Promise<void>;
 }
 
-/** Starts `email-security` in a directory; it goes on as far as it can without its standard input. */
+/** Starts `email-security` in a directory; it runs until it needs its standard input. */
 export function startCommand(
   directory: string,
   args: readonly string[],
@@ -52,10 +52,13 @@ export function startCommand(
   };
 }
 
-/** More than a pipe holds, so that it is written only once the command reads its standard input. */
+/** Larger than a pipe's buffer, so that the write completes only once the command reads its standard input. */
 const FILLER = `# ${"-".repeat(1024)}\n`.repeat(1024);
 
-/** Runs commands that take values from standard input (`-`): once all of them read it, each gets its values at the same moment. */
+/**
+ * Runs commands that read values from standard input (`-`). Once all of them are reading, each gets its values at the
+ * same moment.
+ */
 export async function runAtOnce(
   directory: string,
   commands: readonly { readonly args: readonly string[]; readonly input: string }[],

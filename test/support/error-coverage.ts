@@ -51,7 +51,7 @@ export const BY_PROCESSES = [
   "ERR_ROLLOUT_LOCKS",
 ] as const satisfies readonly ErrorCode[];
 
-/** By the real engine: test/engine/explain.slow.test.ts. */
+/** Provoked with the real engine: test/engine/explain.slow.test.ts. */
 export const BY_ENGINE = [
   "ERR_ROLLOUT_PLAN",
   "ERR_ROLLOUT_DIGEST",
@@ -66,16 +66,19 @@ export const BY_STORIES = [
   "ERR_STACK_LOCKED",
 ] as const satisfies readonly ErrorCode[];
 
-/** An error as it came: one that was thrown, or as a command told it on a terminal. */
+/** An error as thrown, or a command's error output. */
 export type Provoked = string | { readonly code: string; readonly message: string };
 
 /** Provokes the error and returns it. Each call gets its own new directory. */
 export type Provocation = (directory: string) => Promise<Provoked>;
 
-/** How each of some errors is provoked. */
+/** The provocation of each error. */
 export type Provocations<Code extends ErrorCode> = Readonly<Record<Code, Provocation>>;
 
-/** The code is what comes, and the example that `email-security explain` shows is what was told, but for what varies. */
+/**
+ * Asserts the error's code, and that the message equals the example of `email-security explain`, except for volatile
+ * parts.
+ */
 export function expectExample(code: ErrorCode, provoked: Provoked): void {
   const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
   expect(error.code, error.message).toBe(code);
@@ -83,7 +86,7 @@ export function expectExample(code: ErrorCode, provoked: Provoked): void {
   expect(message).toBe(EXPLANATIONS[code].example);
 }
 
-/** `error: message [CODE]`, and the lines below it, without the last one that names written files. */
+/** Parses `error: message [CODE]` and the following lines, without the last one that names written files. */
 function fromOutput(output: string, code: string): { code: string; message: string } {
   const lines = output
     .replace(/\nWrote .+\.\s*$/, "")

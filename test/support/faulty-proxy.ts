@@ -11,27 +11,27 @@ import type { Server } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A certificate and its key, as text (PEM). */
+/** A certificate and its key, both in PEM format. */
 export interface ProxyCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** What goes wrong with one request. It is plain data, so that a table can hold it. */
+/** The fault of one request. Plain data, so that a table can hold it. */
 export interface Fault {
-  /** Whether the service gets the request, and does what it asks, before the fault. */
+  /** Whether the service receives and executes the request before the fault. */
   readonly forwarded: boolean;
-  /** What the client is told in place of the service's answer. */
+  /** The client's response in place of the service's answer. */
   readonly response: FaultResponse;
 }
 
 /**
  * - `reset`: the connection is reset.
- * - `silence`: no answer, for as long as the client waits.
- * - `trickle`: the head of an answer and then a blank every 20 ms, for as long as the client waits.
- * - `half`: half of the answer's body, and the connection ends.
- * - else an answer; what is left out is as the service has it, or 200 without a body where it was not asked.
- *   `{in N s}` in a header becomes an HTTP date.
+ * - `silence`: no answer; the client times out.
+ * - `trickle`: the head of an answer and then a space every 20 ms; the client times out.
+ * - `half`: half of the answer's body, then the connection ends.
+ * - otherwise an answer. Missing fields are taken from the service's answer, or default to 200 without a body if the
+ *   request wasn't forwarded. `{in N s}` in a header becomes an HTTP date.
  */
 export type FaultResponse = "reset" | "silence" | "trickle" | "half" | ResponseOverride;
 
@@ -41,53 +41,60 @@ export interface ResponseOverride {
   readonly body?: string;
 }
 
-/** Which requests a fault hits. */
+/** Selects the requests that a fault hits. */
 export interface Injection {
   readonly method?: string;
-  /** Looked for in the path, without the query. */
+  /** Matched against the path, without the query. */
   readonly path?: RegExp;
-  /** Which of the requests that match, counted from 1. Default: every one. */
+  /** The ordinals of the matching requests to hit, counted from 1. Default: all. */
   readonly nth?: readonly number[];
   readonly fault: Fault;
 }
 
-/** How an {@link Injection} has fared. */
+/** The counters of an {@link Injection}. */
 export interface Injected {
-  /** The requests that matched. */
+  /** The number of requests that matched. */
   readonly matches: number;
-  /** Those that the fault hit. */
+  /** The number of requests that the fault hit. */
   readonly hits: number;
 }
 
-/** One request of the client, as the proxy sees it. */
+/** A client request as seen by the proxy. */
 export interface ProxiedRequest {
-  /** Counted from 0, in the order in which the proxy received them. */
+  /** Counted from 0, in order of arrival at the proxy. */
   readonly index: number;
   readonly method: string;
   readonly path: string;
-  /** The query with its question mark; empty where there is none. */
+  /** The query with its question mark; empty if there is none. */
   readonly query: string;
   readonly body: string;
-  /** The status with which the service answered; undefined where it was not asked, or gave no answer. */
+  /** The status of the service's answer; undefined if the request wasn't forwarded or got no answer. */
   served: number | undefined;
-  /** What the client was told: a status, or the fault in place of an answer; undefined as long as it was told nothing. */
+  /**
+   * The client's response: a status, or the fault in place of an answer; undefined while the client has no response.
+   */
   clientOutcome: number | "reset" | "silence" | "trickle" | "half" | undefined;
 }
 
-/** What may be done at the boundaries of a request, such as killing somebody. Promises are awaited. */
+/** Hooks at the boundaries of a request, for example to kill a process. Promises are awaited. */
 export interface ProxyHooks {
-  /** The request is here, and the service does not know of it. Answers `"drop"`: it never will; the connection is reset. */
+  /**
+   * Called when the request has arrived and the service doesn't know of it yet. Return `"drop"` to reset the connection
+   * without forwarding it.
+   */
   beforeForward?(request: ProxiedRequest): unknown;
-  /** The service has answered, and the client does not know of it. */
+  /** Called when the service has answered and the client doesn't know of it yet. */
   afterCommit?(request: ProxiedRequest): unknown;
-  /** The whole answer was handed to the client's connection. Not called where a fault told the client no whole answer. */
+  /**
+   * Called when the whole answer was written to the client's connection; not called if a fault prevents a whole answer.
+   */
   afterAnswer?(request: ProxiedRequest): unknown;
 }
 
 export interface FaultyProxyOptions {
   /** The service's address: `http://127.0.0.1:<port>`. */
   readonly target: string;
-  /** The proxy then speaks TLS with this certificate, and its address is `https://localhost:<port>`. */
+  /** Makes the proxy speak TLS with this certificate, at `https://localhost:<port>`. */
   readonly certificate?: ProxyCertificate;
 }
 
@@ -96,17 +103,17 @@ export async function startFaultyProxy(options: FaultyProxyOptions): Promise<Fau
 }
 
 /**
- * A real reverse proxy on loopback in front of a service, that breaks what it is told to break. Every request comes over
- * a connection of its own (`connection: close`), so that what happens to connections is decided anew for each.
+ * A real reverse proxy on loopback in front of a service, which injects the requested faults. Every request uses its
+ * own connection (`connection: close`), so connection faults are decided per request.
  */
 export class FaultyProxy implements AsyncDisposable {
-  /** Where requests are forwarded to; may be changed, as when the service comes back on another port. */
+  /** The address that requests are forwarded to. Change it, for example, when the service returns on another port. */
   target: string;
-  /** May be changed at any time. */
+  /** Can be changed at any time. */
   hooks: ProxyHooks = {};
   /** All requests so far, oldest first. */
   readonly requests: ProxiedRequest[] = [];
-  /** TLS greetings that the client broke off, as it does when it doesn't trust the certificate. */
+  /** The number of TLS handshakes that the client broke off, as it does if it doesn't trust the certificate. */
   brokenGreetings = 0;
   readonly url: string;
   readonly #server: Server;
@@ -136,14 +143,16 @@ export class FaultyProxy implements AsyncDisposable {
     return proxy;
   }
 
-  /** Has a fault hit some requests from now on. Where several would hit one request, the first injected does. */
+  /**
+   * Adds a fault for some of the requests from now on. If several faults match a request, the one injected first wins.
+   */
   inject(injection: Injection): Injected {
     const counted = new CountedInjection(injection);
     this.#injections.push(counted);
     return counted;
   }
 
-  /** All is well again: no fault, no hook, the door open. What was asked so far is forgotten. */
+  /** Removes all faults and hooks, accepts connections again, and clears the recorded requests. */
   async heal(): Promise<void> {
     this.#injections.length = 0;
     this.hooks = {};
@@ -152,12 +161,12 @@ export class FaultyProxy implements AsyncDisposable {
     await this.accept();
   }
 
-  /** From now on new connections are refused, as by a machine on which nothing listens. Those there are stay. */
+  /** Refuses new connections from now on, like a machine without a listener. Existing connections stay open. */
   rejectConnections(): void {
     if (this.#server.listening) this.#server.close();
   }
 
-  /** From now on new connections are accepted again, whoever else asks for it at the same moment. */
+  /** Accepts new connections again; safe to call concurrently. */
   async accept(): Promise<void> {
     if (this.#server.listening || this.#isOver) return;
     this.#listening ??= listen(this.#server, this.#port).finally(() => {
@@ -166,7 +175,7 @@ export class FaultyProxy implements AsyncDisposable {
     await this.#listening;
   }
 
-  /** From now on new connections are greeted with this certificate. */
+  /** Uses this certificate for new connections. */
   present(certificate: ProxyCertificate): void {
     (this.#server as TlsServer).setSecureContext(certificate);
   }
@@ -188,7 +197,7 @@ export class FaultyProxy implements AsyncDisposable {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.#open.add(request);
     response.once("close", () => this.#open.delete(request));
-    // Whoever resets the connection has given up; that is theirs to tell.
+    // A client that resets its connection has given up and reports that itself.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
     const body = await buffer(request).catch(() => undefined);
@@ -275,7 +284,7 @@ export class FaultyProxy implements AsyncDisposable {
 
   #reset(proxied: ProxiedRequest, { socket }: IncomingMessage): void {
     proxied.clientOutcome = "reset";
-    // A connection under TLS can't be reset from here; it ends without a word.
+    // A TLS connection can't be reset from here, so it closes without an answer.
     if ("encrypted" in socket) socket.destroy();
     else socket.resetAndDestroy();
   }
@@ -290,7 +299,7 @@ class CountedInjection implements Injected {
     this.#injection = injection;
   }
 
-  /** Whether the fault is for this request, which is counted. */
+  /** Returns whether the fault applies to this request, and counts the request. */
   meets({ method, path }: ProxiedRequest): boolean {
     const { method: wanted = method, path: pattern, nth } = this.#injection;
     if (method !== wanted || (pattern !== undefined && !pattern.test(path))) return false;
@@ -317,7 +326,7 @@ async function forward(target: string, request: IncomingMessage, body: Buffer): 
     headers,
     agent: false,
   });
-  // One that breaks once the answer has begun is told by the answer's own end.
+  // If the connection breaks after the answer has started, the answer's own end reports it.
   forwarded.on("error", () => undefined);
   forwarded.end(body);
   const [response] = (await once(forwarded, "response")) as [IncomingMessage];
@@ -333,8 +342,8 @@ function withDates(header: string): string {
 }
 
 /**
- * Below the ports that outgoing connections are given, so that nobody takes the port while connections are refused, and
- * no connection reaches itself.
+ * A port below the ephemeral range, so that no other process takes it while connections are refused, and no connection
+ * reaches itself.
  */
 async function listenAnywhere(server: Server): Promise<number> {
   for (;;) {

@@ -3,13 +3,13 @@ import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import { targetOf } from "./journal-story";
 
-/** A journal into which rollouts are written that nobody ran. */
+/** A journal to which tests write rollouts that never ran. */
 export interface FleetJournal extends AsyncDisposable {
   /**
-   * Begins a rollout with one wave, a day after the one before it. Answers its id.
+   * Starts a rollout with one wave, one day after the previous one. Returns its id.
    *
-   * @param files by their paths; each tenant's is `settings/NAME.yaml`.
-   * @param read what the planning read of tenants, by their names. Default: nothing.
+   * @param files settings files by path; each tenant's is `settings/NAME.yaml`.
+   * @param read the planning's snapshots of tenants, by name. Default: none.
    */
   rollout(
     files: ReadonlyMap<string, Uint8Array>,

@@ -21,52 +21,61 @@ import { tenantWith } from "./scenario-tenant";
 
 export interface FleetOptions {
   readonly tenants: number;
-  /** How many entries the baseline denies, which every tenant's settings include. Default: 3. */
+  /** The number of entries that the baseline denies; every tenant's settings include it. Default: 3. */
   readonly entries?: number;
   readonly sandbox?: SandboxOptions;
-  /** The lines after the tenants, such as waves. Default: one wave, two at once. */
+  /** The lines after the tenants, such as waves. Default: one wave, two tenants at a time. */
   readonly waves?: string;
-  /** More about a tenant, as a YAML mapping in one line: `{ labels: { ring: canary } }`. */
+  /** Returns more settings of a tenant, as a YAML mapping on one line: `{ labels: { ring: canary } }`. */
   readonly about?: (name: string, number: number) => string;
-  /** More of a tenant in the sandbox, such as its employees. */
+  /** Returns more properties of a tenant in the sandbox, such as its employees. */
   readonly scenario?: (name: string) => Partial<ScenarioTenant>;
-  /** Tenants of the service that `tenants.yaml` doesn't name. */
+  /** Tenants at the service that `tenants.yaml` doesn't name. */
   readonly others?: readonly ScenarioTenant[];
-  /** More of the command's environment, such as another state backend. */
+  /** Additional environment variables of the command, such as another state backend. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** A run of `email-security` that has ended. */
+/** A finished run of `email-security`. */
 export interface EndedCommand extends CommandRun {
   /** All events, as `--events` prints them. */
   readonly events: readonly RolloutEvent[];
-  /** The JSON report that it wrote: of a run of a rollout that came to its end. */
+  /** Returns the JSON report that a finished rollout wrote. */
   readonly report: () => RolloutReport;
 }
 
-/** A run of `email-security` that goes on. */
+/** A run of `email-security` in progress. */
 export interface RunningCommand {
   readonly process: ChildProcess;
   /** The events so far, as `--events` prints them. */
   readonly events: readonly RolloutEvent[];
-  /** All that was printed so far. */
+  /** Returns all output so far. */
   readonly output: () => string;
-  /** Done when an event is there; fails when the command ends before. */
+  /**
+   * Resolves to the first matching event.
+   *
+   * @throws if the command ends first.
+   */
   seen(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
-  /** Done when a text was printed; fails when the command ends before. */
+  /**
+   * Resolves once the text was printed.
+   *
+   * @throws if the command ends first.
+   */
   waitForOutput(text: string): Promise<void>;
   readonly ended: Promise<EndedCommand>;
 }
 
 /**
- * A sandbox with many tenants, a folder with `tenants.yaml` and a settings file for each that includes one baseline, and
- * a file backend: all that a rollout takes. The folder is also the project of a plain `pulumi up`.
+ * Everything that a rollout needs: a sandbox with many tenants, a directory with `tenants.yaml` and one settings file
+ * per tenant that includes a shared baseline, and a file backend. The directory is also the project of a plain `pulumi
+ * up`.
  */
 export class Fleet implements AsyncDisposable {
   readonly directory: string;
   readonly sandbox: Sandbox;
   readonly names: readonly string[];
-  /** The command's environment, with all keys. */
+  /** The command's environment, including all keys. */
   readonly environment: NodeJS.ProcessEnv;
   readonly #pulumi: string;
   readonly #options: FleetOptions;
@@ -124,7 +133,7 @@ export class Fleet implements AsyncDisposable {
     return fleet;
   }
 
-  /** Replaces a file of the folder. */
+  /** Replaces a file in the directory. */
   async write(path: string, text: string): Promise<void> {
     await writeFile(join(this.directory, path), text);
   }
@@ -133,7 +142,7 @@ export class Fleet implements AsyncDisposable {
     return await readFile(join(this.directory, path), "utf8");
   }
 
-  /** Replaces the baseline: what every tenant denies. */
+  /** Replaces the baseline, with the values that every tenant denies. */
   async baseline(values: readonly string[]): Promise<void> {
     await this.write("settings/baseline.yaml", `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`);
   }
@@ -155,12 +164,12 @@ ${tenants}${waves}`,
     );
   }
 
-  /** Runs `email-security rollout` to its end, telling its events. */
+  /** Runs `email-security rollout` to its end and collects its events. */
   async rollout(...args: string[]): Promise<EndedCommand> {
     return await this.begin({}, "rollout", ...args).ended;
   }
 
-  /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
+  /** Starts `email-security` and returns while it runs, in its own process group as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const own = `.reports/${++this.#reports}.json`;
@@ -225,7 +234,7 @@ ${tenants}${waves}`,
     };
   }
 
-  /** The report of the newest rollout, or of one, as `rollout status` tells it. */
+  /** Returns the report of the newest or the given rollout, as `rollout status` prints it. */
   async report(...id: string[]): Promise<RolloutReport> {
     const { stdout, output } = await this.begin({}, "rollout", "status", ...id, "--format", "json").ended;
     try {
@@ -235,12 +244,12 @@ ${tenants}${waves}`,
     }
   }
 
-  /** The state of each tenant in the newest rollout. */
+  /** Returns the state of each tenant in the newest rollout. */
   async states(): Promise<Record<string, string>> {
     return statesIn(await this.report());
   }
 
-  /** Runs git in the folder; what it commits is always the same author's. */
+  /** Runs git in the directory. All commits have the same author. */
   git(...args: string[]): string {
     const who = ["AUTHOR", "COMMITTER"].flatMap((role) => [
       [`GIT_${role}_NAME`, "a"],
@@ -250,7 +259,7 @@ ${tenants}${waves}`,
     return execFileSync("git", args, { cwd: this.directory, encoding: "utf8", env }).trim();
   }
 
-  /** Makes the folder a repository, with all that a rollout is made of in its first commit. */
+  /** Makes the directory a Git repository, with all files of a rollout in its first commit. */
   async commitAll(message: string): Promise<void> {
     await this.write(".gitignore", "/.*\n/node_modules\n");
     this.git("init", "--quiet");
@@ -258,7 +267,7 @@ ${tenants}${waves}`,
     this.git("commit", "--quiet", "-m", message);
   }
 
-  /** Runs the CLI of Pulumi on a tenant's stack in the folder's project, as a person would. */
+  /** Runs Pulumi's CLI on a tenant's stack in the directory's project, as a person would. */
   pulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CommandRun> } {
     const child = spawn(this.#pulumi, ["--non-interactive", "--color", "never", ...args, "--stack", name], {
       cwd: this.directory,
@@ -284,12 +293,12 @@ ${tenants}${waves}`,
     return { process: child, ended };
   }
 
-  /** A key of a tenant of the service. */
+  /** Returns a key of a tenant at the service. */
   keyOf(name: string, label: "ci" | "console" = "ci"): string {
     return this.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
   }
 
-  /** What a tenant holds: `deny evil0.example`, sorted. */
+  /** Returns the contents of a tenant: `deny evil0.example`, sorted. */
   holds(name: string): string[] {
     const entries = this.sandbox
       .allowDenyEntries(name)
@@ -301,26 +310,30 @@ ${tenants}${waves}`,
     return [...entries, ...vips].sort();
   }
 
-  /** What the settings files of {@link start} make of a tenant, with a baseline of so many or of these. */
+  /**
+   * Returns the contents that the settings files of {@link start} declare for a tenant, with the default baseline or
+   * the given one.
+   */
   declared(name: string, baseline: readonly string[] = baselineOf(this.#options.entries)): string[] {
     return [...baseline, `only-${name}.example`].map((value) => `deny ${value}`).sort();
   }
 
-  /** The requests since the last call, oldest first. */
+  /** Returns the requests since the last call, oldest first. */
   take(): RecordedRequest[] {
     const requests = [...this.sandbox.requests];
     this.sandbox.clearRequests();
     return requests;
   }
 
-  /** A request of a colleague in the console. */
+  /** Sends a colleague's request in the console. */
   async console(name: string, method: string, path: string, body?: unknown): Promise<void> {
     await click(this.sandbox, method, path, body, name);
   }
 
   /**
-   * The processes that work on this fleet now, whoever started them: all have the home of its engine in their environment. Not
-   * all have its state backend there: a process that runs engines is told of one with each tenant.
+   * Returns the processes that currently work on this fleet, no matter who started them. All have the fleet's engine
+   * home in their environment. Not all have its state backend there: a process that runs engines receives the backend
+   * with each tenant.
    */
   processes(): FleetProcess[] {
     const mark = `PULUMI_HOME=${join(this.directory, ".home")}`;
@@ -330,11 +343,12 @@ ${tenants}${waves}`,
         try {
           const commandNow = (): string => readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
           let [command, environment] = [commandNow(), readFileSync(`/proc/${id}/environ`, "utf8")];
-          // One that becomes another program in between has the environment of one and the command of the other.
+          // A process that execs another program between the two reads would pair one program's environment with the
+          // other's command.
           for (let next = commandNow(); next !== command; next = commandNow())
             [command, environment] = [next, readFileSync(`/proc/${id}/environ`, "utf8")];
           if (!environment.includes(mark)) return [];
-          // One that has ended, and that nobody has looked after yet, has no command.
+          // A process that has ended and wasn't reaped yet has no command.
           return command === "" ? [] : [{ id: Number(id), command, environment }];
         } catch {
           return [];
@@ -342,7 +356,11 @@ ${tenants}${waves}`,
       });
   }
 
-  /** Done when no process works on this fleet any more; fails when one still does after so long. */
+  /**
+   * Resolves when no process works on this fleet any more.
+   *
+   * @throws if one still does after this time.
+   */
   async quiet(withinMs = 30_000): Promise<void> {
     const until = Date.now() + withinMs;
     while (this.processes().length > 0) {
@@ -373,17 +391,17 @@ ${tenants}${waves}`,
   }
 }
 
-/** The tenants that a run began, in their order. */
+/** Returns the tenants that a run started, in order. */
 export function begun({ events }: Pick<EndedCommand, "events">): string[] {
   return events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
 }
 
-/** How a run ended, and whom it began. */
+/** Returns the exit code of a run and the tenants that it started. */
 export function summarizeRun(run: EndedCommand): readonly [code: number, begun: readonly string[]] {
   return [run.code, begun(run)];
 }
 
-/** The state of each tenant in a report. */
+/** Returns the state of each tenant in a report. */
 export function statesIn({ tenants }: RolloutReport): Record<string, string> {
   return Object.fromEntries(tenants.map(({ name, state }) => [name, state]));
 }
@@ -391,11 +409,11 @@ export function statesIn({ tenants }: RolloutReport): Record<string, string> {
 export interface FleetProcess {
   readonly id: number;
   readonly command: string;
-  /** NAME=value, with a null character after each. */
+  /** NAME=value pairs, each followed by a null character. */
   readonly environment: string;
 }
 
-/** A tenant's settings file: the baseline, and an entry of its own. */
+/** Formats a tenant's settings file: the baseline, and an entry of its own. */
 export function settingsOf(name: string, more = ""): string {
   return `version: 1\ninclude: [baseline.yaml]\ndeny:\n  - only-${name}.example\n${more}`;
 }
@@ -406,7 +424,7 @@ export function baselineOf(entries = 3): string[] {
 
 const ONE_WAVE = "waves:\n  - { name: all, maxConcurrent: 2 }\n";
 
-/** What a person has who runs Pulumi without this package's command. */
+/** The program of a user who runs Pulumi without this package's command. */
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
 import { TenantSettings } from "pulumi-email-security";
@@ -422,7 +440,7 @@ function tenantOf(name: string, { scenario }: FleetOptions): ScenarioTenant {
   return { ...tenantWith(name, []), ...scenario?.(name) };
 }
 
-/** The developer's own tenant and Pulumi account are no business of a test. */
+/** Tests must not use the developer's own tenant or Pulumi account. */
 function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));

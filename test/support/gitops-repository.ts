@@ -9,29 +9,29 @@ import { linkPackages } from "./program-packages";
 
 const run = promisify(execFile);
 
-/** What a repository is made with. */
+/** The options of a repository. */
 export interface RepositoryOptions {
   /** The service's address. */
   readonly url: string;
-  /** The tenant's key, as the secret store has it. */
+  /** The tenant's key, as stored in the secret store. */
   readonly key: string;
 }
 
 /**
- * The example as a git repository with a remote, in a folder of its own, and the environment of its pipeline: the real
+ * The example as a Git repository with a remote, in its own directory, and the environment of its pipeline: the real
  * Pulumi CLI on a file backend with the stack "production".
  */
 export class GitopsRepository implements AsyncDisposable {
-  /** Somebody's clone, in which branches are written. */
+  /** A clone in which a person writes branches. */
   readonly clone: string;
-  /** The bare repository that stands for the host's. */
+  /** The bare repository that stands in for the remote host's. */
   readonly origin: string;
   readonly key: string;
-  /** What is configured for the pipeline. */
+  /** The variables configured for the pipeline. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What every job of it finds in its environment. */
+  /** The environment of every pipeline job. */
   readonly environment: NodeJS.ProcessEnv;
-  /** For what a test needs beside; removed at the end. */
+  /** The directory that holds all of the above, and a test's additional files; removed at the end. */
   readonly top: string;
 
   private constructor(top: string, { url, key }: RepositoryOptions, environment: NodeJS.ProcessEnv) {
@@ -47,7 +47,7 @@ export class GitopsRepository implements AsyncDisposable {
     const top = await mkdtemp(join(tmpdir(), "email-security-gitops-"));
     const commands = join(top, "commands");
     for (const name of ["state", "home", "commands"]) await mkdir(join(top, name));
-    // What is installed is this package as it is built; the registry has another.
+    // The install step links this package as built, since the registry has another version.
     await linkPackages(top);
     const install = `ln -sfn '${join(top, "node_modules")}' node_modules`;
     await writeFile(join(commands, "npm"), `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ${install}\nexit 64\n`);
@@ -58,7 +58,7 @@ export class GitopsRepository implements AsyncDisposable {
       HOME: join(top, "home"),
       GIT_CONFIG_NOSYSTEM: "1",
       PULUMI_HOME: join(top, "home", ".pulumi"),
-      // In the place of a key management service.
+      // Replaces a key management service.
       PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     });
@@ -92,7 +92,7 @@ export class GitopsRepository implements AsyncDisposable {
     await chmod(command, 0o755);
   }
 
-  /** A new clone of the remote, at a branch's tip, as a runner makes it. */
+  /** Creates a new clone of the remote at a branch's tip, as a runner does. */
   async checkout(branch = "main"): Promise<string> {
     const workspace = await mkdtemp(join(this.top, "workspace-"));
     await run("git", ["clone", "--quiet", this.origin, workspace]);
@@ -100,13 +100,17 @@ export class GitopsRepository implements AsyncDisposable {
     return workspace;
   }
 
-  /** Runs git in the clone; answers what it printed. */
+  /** Runs git in the clone and returns its output. */
   async git(...args: string[]): Promise<string> {
     const { stdout } = await run("git", args, { cwd: this.clone, env: this.environment });
     return stdout.trim();
   }
 
-  /** Changes a file of the clone, which must have the text. */
+  /**
+   * Replaces text in a file of the clone.
+   *
+   * @throws if the file doesn't contain it.
+   */
   async edit(path: string, from: string, to: string): Promise<void> {
     const text = await readFile(join(this.clone, path), "utf8");
     if (!text.includes(from)) throw new Error(`${path} has no ${from}`);
@@ -121,7 +125,7 @@ export class GitopsRepository implements AsyncDisposable {
     await this.git("commit", "--quiet", "--message", message);
   }
 
-  /** Begins a branch at main, has it written, and pushes it. */
+  /** Starts a branch at main, lets the callback write it, and pushes it. */
   async branch(name: string, write: () => Promise<void>): Promise<void> {
     await this.git("switch", "--quiet", "--force-create", name, "main");
     await write();
@@ -130,7 +134,7 @@ export class GitopsRepository implements AsyncDisposable {
     await this.git("switch", "--quiet", "main");
   }
 
-  /** Merges a branch as "Squash and merge" does: one new commit, which the branch has not. */
+  /** Merges a branch as "Squash and merge" does: with one new commit, which the branch itself doesn't have. */
   async squash(branch: string): Promise<void> {
     await this.git("merge", "--quiet", "--squash", branch);
     await this.commit(`${branch}, squashed`);

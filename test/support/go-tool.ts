@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { buildGoProgram } from "#scripts/go-program";
 
-/** The folder with the go.mod that pins the tools and all they are built from. */
+/** The directory of the go.mod that pins the tools and all their dependencies. */
 const MODULE = resolve("test/support/go-tools");
 
 /**
- * A command that tests need and that comes as a Go module: from the user's cache folder; built, in some ten seconds, where
- * it isn't there yet.
+ * Returns the path of a command that tests need and that is published as a Go module. It is kept in the user's cache
+ * directory; if it is missing there, building it takes some ten seconds.
  *
  * @param module whose version the go.mod pins.
  */

@@ -1,20 +1,20 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a hook was sent. */
+/** A request received by a hook. */
 export interface HookRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-/** A server on loopback that keeps what is posted to it. */
+/** A server on loopback that records what is posted to it. */
 export interface Hook extends AsyncDisposable {
   readonly url: string;
   readonly received: readonly HookRequest[];
 }
 
-/** @param statuses the answers, one after the other; then 200. 0 breaks the connection; undefined never answers. */
+/** @param statuses the responses in order; then 200. 0 breaks the connection; undefined never answers. */
 export async function startHook(statuses: readonly (number | undefined)[] = []): Promise<Hook> {
   const received: HookRequest[] = [];
   const server = createServer((request, response) => {

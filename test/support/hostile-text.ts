@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 const ESC = "\u001b";
 
-/** Text that does something where it is printed, by what it does. */
+/** Texts that are interpreted where they are printed, keyed by their effect. */
 export const HOSTILE = {
   "a colour": `${ESC}[31mred${ESC}[0m`,
   "a cleared screen": `${ESC}[2J${ESC}[H`,
@@ -32,7 +32,7 @@ export const HOSTILE = {
   "very long": "x".repeat(5_000),
 } as const;
 
-/** Of all of it as much as an id may hold: at most 1,000 characters, none of them the mark of what was no text. */
+/** As much of all of it as an id may hold: at most 1,000 characters, without the replacement character. */
 export const HOSTILE_ID = [
   ...Object.values(HOSTILE)
     .join(" ")
@@ -42,7 +42,7 @@ export const HOSTILE_ID = [
   .slice(0, 450)
   .join("");
 
-/** Any text, with something hostile in any place of it. */
+/** Arbitrary text with a hostile part anywhere in it. */
 export const hostileText = fc
   .array(
     fc.oneof(
@@ -56,8 +56,9 @@ export const hostileText = fc
   .map((pieces) => pieces.join(""));
 
 /**
- * What of an output a terminal, Pulumi's engine or a build pipeline would take for a command; empty where it is nothing
- * but text. Line ends and tabs are text here. Written from what those programs do, not from what the product escapes.
+ * Returns the parts of an output that a terminal, Pulumi's engine or a build pipeline would interpret as commands;
+ * empty for plain text. Line ends and tabs count as text here. Based on the behavior of those programs, not on the
+ * product's escaping.
  */
 export function commandsIn(output: string): string[] {
   const found: string[] = [];
@@ -70,7 +71,7 @@ export function commandsIn(output: string): string[] {
     if (isControl || turnsText || endsLine || isHalf) found.push(`U+${code.toString(16)}`);
   }
   for (const line of output.split("\n")) {
-    // GitHub trims a line, and looks for a name that it knows; all of these have a letter that no IPv6 address has.
+    // GitHub trims a line and looks for a known command; each of them has a letter that no IPv6 address contains.
     if (/^::[\w-]*[g-z_-]/i.test(line.trim())) found.push(line);
     if (/##\w*\[/.test(line)) found.push(line);
     if (line.includes("<{%")) found.push(line);

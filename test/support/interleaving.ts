@@ -1,6 +1,6 @@
 /**
- * Lets several parties pass gates one after another, in an order that a seed decides. A gate opens only when every party
- * waits at one, or has left; so none is ahead of another by chance.
+ * Lets several parties pass gates one at a time, in an order determined by a seed. A gate opens only once every party
+ * waits at one or has left, so no party is ahead of another by chance.
  */
 export class Interleaving {
   readonly #waiting = new Map<string, (() => void)[]>();
@@ -11,7 +11,7 @@ export class Interleaving {
     this.#state = seed;
   }
 
-  /** Waits for the party's turn. Who has left need not wait. */
+  /** Waits for the party's turn. Returns immediately for a party that has left. */
   async gate(party: string): Promise<void> {
     const own = this.#waiting.get(party);
     if (own === undefined) return;
@@ -21,7 +21,7 @@ export class Interleaving {
     });
   }
 
-  /** The party asks for no turn any more. */
+  /** Removes the party from the rotation. */
   leave(party: string): void {
     const own = this.#waiting.get(party) ?? [];
     this.#waiting.delete(party);
@@ -34,11 +34,11 @@ export class Interleaving {
     if (all.length === 0 || all.some((waiting) => waiting.length === 0)) return;
     const chosen = all[this.#random(all.length)];
     chosen?.splice(this.#random(chosen.length), 1)[0]?.();
-    // What comes of it comes before the next one goes, where it comes at once.
+    // Immediate effects of this step take place before the next party continues.
     setImmediate(() => this.#next());
   }
 
-  /** A whole number below another: mulberry32. */
+  /** Returns a pseudorandom integer below the limit (mulberry32). */
   #random(below: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

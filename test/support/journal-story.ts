@@ -18,19 +18,19 @@ const ERROR: TenantError = {
   phase: "apply",
 };
 
-/** Something that is done with the journal. Its numbers choose what, among what there is then. */
+/** An operation on the journal. Its numbers select among the choices available at that time. */
 export interface Deed {
   readonly kind: (typeof KINDS)[number];
-  /** Of which of the two rollouts. */
+  /** The index of the rollout: 0 or 1. */
   readonly rollout: number;
   readonly which: number;
   readonly other: number;
   readonly yes: boolean;
-  /** At which moment of it the process ends, counted from 1; undefined: it does not. */
+  /** The moment of the operation at which the process crashes, counted from 1; undefined for none. */
   readonly crashAt: number | undefined;
 }
 
-// What happens often stands here more than once.
+// Frequent operations are listed more than once.
 const KINDS = [
   ...["step", "step", "step", "step", "step", "step", "step", "step", "step", "step", "step", "step"],
   ...["work", "work", "work", "work", "late finish", "second begin", "old begin", "release any"],
@@ -52,11 +52,11 @@ export function deeds(): fc.Arbitrary<readonly Deed[]> {
 }
 
 /**
- * Two rollouts in one journal, and beside them what they must hold: a second reading of the same rules, in memory. After
- * each deed, done or crashed, both are compared.
+ * Two rollouts in one journal, and their expected state: an in-memory model of the same rules. After each step,
+ * completed or crashed, the two are compared.
  */
 export class JournalStory {
-  /** How many processes ended in it. */
+  /** The number of crashes in the story. */
   crashes = 0;
   readonly #open: () => Promise<Database>;
   readonly #rollouts: TwoReadings[] = [];
@@ -110,7 +110,7 @@ export class JournalStory {
     await this.#compare(chosen);
   }
 
-  /** What the database holds is what it must hold. */
+  /** Asserts that the database matches the model. */
   async compare(): Promise<void> {
     for (const both of this.#rollouts) await this.#compare(both);
   }
@@ -120,7 +120,7 @@ export class JournalStory {
     const { state, reason, until, isStopping } = virtual;
     expect(record).toMatchObject({ state, reason, until, isStopping });
     const tenants = await this.#journal.listTenants(id);
-    // None lost, none twice, each in its wave, in order.
+    // No tenant is lost or duplicated; each is in its wave, in order.
     expect(tenants.map(({ name, wave, state, attempt }) => ({ name, wave, state, attempt }))).toEqual(
       [...virtual.tenants.values()].map(({ name, wave, state, attempt }) => ({
         name,
@@ -234,7 +234,7 @@ export class JournalStory {
     }
   }
 
-  /** What a coordinator would do now. */
+  /** Returns the coordinator's next step. */
   #step(chosen: TwoReadings): Act | undefined {
     const { id, virtual } = chosen;
     const journal = this.#journal;
@@ -364,7 +364,7 @@ export class JournalStory {
     return rows.map(({ job }) => String(job)).sort();
   }
 
-  /** Each rollout sees what the other has under way. */
+  /** Updates each rollout with the other one's running jobs. */
   #takeElsewhere(): void {
     for (const { virtual } of this.#rollouts) {
       const others = this.#rollouts.filter((other) => other.virtual !== virtual);
@@ -382,11 +382,11 @@ export class JournalStory {
   }
 }
 
-/** A rollout in the journal, and what it must be. */
+/** A rollout in the journal, and its model. */
 interface TwoReadings {
   readonly id: string;
   readonly virtual: VirtualJournal;
-  /** What was answered to those who began tenants, also those who have died since. */
+  /** The jobs claimed so far, including those of crashed workers. */
   readonly claims: ClaimedJob[];
   readonly handedOut: Set<string>;
 }
@@ -404,7 +404,7 @@ const PLANNED: ReadonlyMap<string, PlannedTenant["state"]> = new Map([
 const WORK: Deed = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
 const START: Deed = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
 
-/** Keeps jobs in a table of the same database, each once. */
+/** A queue that stores jobs in a table of the same database, each job once. */
 const QUEUE: JobQueue = {
   enqueue: async (database, jobs) => {
     for (const job of jobs) {
@@ -436,7 +436,7 @@ function pick<T>(among: readonly T[], which: number): T | undefined {
   return among[which % Math.max(1, among.length)];
 }
 
-/** A view without what only one of the two readings knows. */
+/** Returns a view without the fields that only the journal or only the model knows. */
 function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
   return {
     ...rest,
@@ -453,7 +453,7 @@ function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): 
   };
 }
 
-/** What must be true of any journal, whoever wrote it and wherever it ended. */
+/** Asserts the invariants of any journal, whoever wrote it and at whatever point it ended. */
 export async function expectWhole(journal: Journal, id: string, names: readonly string[]): Promise<void> {
   const tenants = await journal.listTenants(id);
   expect(tenants.map(({ name }) => name)).toEqual(names);

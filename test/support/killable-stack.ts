@@ -14,19 +14,19 @@ export type Victim = (typeof VICTIMS)[number];
 export const MOMENTS = ["before the service sees", "before the answer to", "after the answer to"] as const;
 export type KillMoment = (typeof MOMENTS)[number];
 
-/** By which front the program's resources are managed. */
+/** The providers that can manage the program's resources. */
 export const FRONTS = ["dynamic", "native"] as const;
 export type KillableProviderKind = (typeof FRONTS)[number];
 
-/** Who is killed when. */
+/** The process to kill, and the moment. */
 export interface Kill {
   readonly victim: Victim;
   readonly moment: KillMoment;
-  /** At which request of the run, counted from 0. */
+  /** The index of the run's request, counted from 0. */
   readonly at: number;
 }
 
-/** What a tenant holds, and what was changed to get there: texts in which no id and no date stands. */
+/** The tenant's contents and the changes that led to them, as text without ids and dates. */
 export interface StackContent {
   readonly holds: readonly string[];
   readonly changes: readonly string[];
@@ -37,10 +37,10 @@ const UP = ["up", ...QUIETLY];
 const REFRESH = ["refresh", ...QUIETLY, "--clear-pending-creates"];
 
 /**
- * A stack whose provider process, engine and service can be killed at the boundaries of requests, and that can be put
- * back to how it was: its state and the tenant both.
+ * A stack whose provider process, engine and service can be killed at request boundaries, and which can be restored to
+ * an earlier point: both its state and the tenant.
  *
- * The program is given once, and what it declares with each run, as `DECLARED` in its environment.
+ * The program is fixed; each run passes its declarations in the environment variable `DECLARED`.
  */
 export class KillableStack implements AsyncDisposable {
   readonly proxy: FaultyProxy;
@@ -48,7 +48,7 @@ export class KillableStack implements AsyncDisposable {
   readonly #sandbox: SandboxProcess;
   readonly #project: EngineProject;
   readonly #providerKind: KillableProviderKind;
-  /** The provider process of the run in which somebody was killed. */
+  /** The provider process of the run in which a process was killed. */
   #provider: number | undefined;
 
   private constructor(
@@ -78,7 +78,7 @@ export class KillableStack implements AsyncDisposable {
     return new KillableStack(directory, proxy, sandbox, project, providerKind);
   }
 
-  /** Keeps how everything is now under a name. */
+  /** Saves the current state and tenant under a name. */
   async keep(name: string): Promise<void> {
     await this.#sandbox.kill();
     await cp(join(this.#directory, "tenant"), join(this.#directory, name, "tenant"), { recursive: true });
@@ -86,7 +86,7 @@ export class KillableStack implements AsyncDisposable {
     await this.#restartService();
   }
 
-  /** Puts everything back to how it was kept. */
+  /** Restores what was saved under this name. */
   async restore(name: string): Promise<void> {
     await this.#sandbox.kill();
     for (const [kept, now] of [
@@ -100,15 +100,15 @@ export class KillableStack implements AsyncDisposable {
     await this.proxy.heal();
   }
 
-  /** `pulumi up`, undisturbed. */
+  /** Runs `pulumi up` without killing anything. */
   async up(declared: unknown, ...args: string[]): Promise<CliRun> {
     return await this.#begin(declared, {}, [...UP, ...args]).ended;
   }
 
   /**
-   * `pulumi up`, in which somebody is killed. A service that was killed is back when the run has ended, or at once.
+   * Runs `pulumi up` and kills a process. A killed service is restarted after the run, or at once.
    *
-   * @throws when nobody was killed, since the run makes fewer requests.
+   * @throws if nothing was killed because the run makes too few requests.
    */
   async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<CliRun> {
     const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
@@ -116,14 +116,14 @@ export class KillableStack implements AsyncDisposable {
     const at = (moment: KillMoment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
       this.#provider = providerOf(run.id, this.#providerKind);
-      // After the last answer the engine may have ended it already.
+      // After the last answer, the engine may have ended the provider already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
         if (this.#provider !== undefined && isRunning(this.#provider)) process.kill(this.#provider, "SIGKILL");
       } else if (kill.victim === "service") await this.#sandbox.kill();
       else run.kill();
       if (kill.victim === "service" && isBackAtOnce) await this.#restartService();
-      // What has not left a process that is killed never leaves it.
+      // A response that hasn't left a killed process never does.
       return kill.victim === "provider" || kill.victim === "service" ? "drop" : undefined;
     };
     if (kill.victim === "service" && kill.moment === "before the answer to") {
@@ -140,10 +140,15 @@ export class KillableStack implements AsyncDisposable {
   }
 
   /**
-   * What a person types after a run that was killed, until Pulumi has nothing more to ask for: `pulumi up`, with a refresh
-   * before it or not; `pulumi cancel` where the stack is locked; a refresh that forgets interrupted creations where Pulumi
-   * warns of them; what the how-to says to delete where the backend's files can't be read; and that the tenant may be empty
-   * where the run that was killed had emptied it, and the state does not know. Answers the whole of it, commands and output.
+   * Runs the commands that a person types after a killed run, until Pulumi asks for nothing more:
+   *
+   * - `pulumi up`, with or without a refresh before it.
+   * - `pulumi cancel` if the stack is locked.
+   * - A refresh that clears interrupted creations if Pulumi warns of them.
+   * - Deleting the files that the how-to names if the backend's files can't be read.
+   * - Allowing an empty tenant if the killed run had emptied it and the state doesn't record that.
+   *
+   * Returns all commands and their output.
    */
   async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
     let output = "";
@@ -176,12 +181,12 @@ export class KillableStack implements AsyncDisposable {
     return output;
   }
 
-  /** Done when the provider process of the run in which somebody was killed is gone. */
+  /** Resolves when the provider process of the killed run is gone. */
   async providerIsGone(): Promise<void> {
     while (this.#provider !== undefined && isRunning(this.#provider)) await sleep(50);
   }
 
-  /** What the tenant holds, and what was changed since a row of its audit log. */
+  /** Returns the tenant's contents, and the changes since a row of its audit log. */
   async outcome(since: number): Promise<StackContent> {
     const entries = await this.#get("/api/v1/settings/allow_deny_entries?page_size=200");
     const vips = await this.#get("/api/v1/settings/vip_employees?page_size=200");
@@ -193,7 +198,7 @@ export class KillableStack implements AsyncDisposable {
     return { holds: [...entries, ...vips].map(textOf).sort(), changes: texts.sort() };
   }
 
-  /** The last row of the tenant's audit log. */
+  /** Returns the last row of the tenant's audit log. */
   async lastChange(): Promise<number> {
     return Math.max(0, ...(await this.#audit()).map(({ id }) => id));
   }
@@ -215,7 +220,7 @@ export class KillableStack implements AsyncDisposable {
     this.proxy.target = this.#sandbox.url;
   }
 
-  /** What a backend leaves that was killed while it wrote: attributes of a file, and nothing in them. */
+  /** Removes the empty attribute files that a backend leaves if it is killed while writing. */
   async #removeEmptyAttributes(): Promise<string[]> {
     const stacks = join(this.#state, ".pulumi", "stacks");
     const names = await readdir(stacks, { recursive: true });
@@ -248,7 +253,7 @@ interface AuditRow {
   readonly after: unknown;
 }
 
-/** An entry or a VIP, as the service shows it, without what differs from run to run. */
+/** Formats an entry or a VIP as returned by the service, without the fields that differ between runs. */
 function textOf(row: unknown): string {
   if (row === null) return "nothing";
   const { list, value, email, source, excluded, comment } = row as Record<string, unknown>;
@@ -266,7 +271,7 @@ export function isRunning(id: number): boolean {
 
 const PROVIDERS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
 
-/** The number of the process in which an engine runs the resources of a front; undefined where it has ended. */
+/** Returns the id of the process in which an engine runs a provider's resources; undefined if it has ended. */
 export function providerOf(engine: number, providerKind: KillableProviderKind): number | undefined {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
   const processes = lines.flatMap((line) => {

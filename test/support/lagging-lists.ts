@@ -1,22 +1,22 @@
 import type { Sandbox, SandboxHooks, ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 
-/** A service whose lists show a write late, as one with read replicas does. */
+/** A service whose lists show writes late, like one with read replicas. */
 export interface LaggingLists extends SandboxHooks {
-  /** The sandbox whose lists lag; without it they don't. */
+  /** The sandbox whose lists lag; without it they don't lag. */
   sandbox?: Sandbox;
-  /** How many readings of a list show the state before the writes that follow. Default: 1. */
+  /** The number of reads of a list that return the rows from before later writes. Default: 1. */
   staleReads: number;
-  /** From now on the lists show all writes. */
+  /** Makes the lists show all writes from now on. */
   catchUp(): void;
-  /** The next readings of a list show nothing of it. */
+  /** Makes the next reads of a list return nothing. */
   hide(list: "allow" | "deny" | "vips", readings: number): void;
 }
 
 type Stale = Record<string, { rows: readonly object[]; readsLeft: number }>;
 
 /**
- * Has the first readings of each list after a write show the state before it. It counts readings, so that no test hangs on the
- * clock.
+ * Makes the first reads of each list after a write return the rows from before it. Counts reads, so that no test
+ * depends on the clock.
  */
 export function laggingLists(staleReads = 1): LaggingLists {
   let stale: Stale = {};
@@ -63,7 +63,7 @@ function rowsByList(sandbox: Sandbox): Record<string, readonly object[]> {
 }
 
 function listOf({ path, query }: ServiceRequest): string {
-  // The request by which a run sees whose tenant it is reads no list.
+  // The request that identifies a run's tenant doesn't count as a read of the list.
   if (path.endsWith("/vip_employees")) return query["page_size"] === "200" ? "vips" : "";
   return query["list"] ?? "";
 }

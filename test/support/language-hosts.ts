@@ -11,15 +11,15 @@ import { pythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
 
-/** A language that the engine runs programs in by a host that tests build; for Node.js it has its own. */
+/** A language whose host tests have to build; the engine ships with the host for Node.js. */
 export type HostedLanguage = "go" | "java" | "python" | "yaml";
 
 const HOSTS = resolve("test/support/language-hosts");
 const SDK = "github.com/pulumi/pulumi/sdk/v3";
-/** Where each host is pinned. The later ones for Go and Python are not published as modules. */
+/** The directory that pins each host, and its Go package. Newer Go and Python hosts are not published as modules. */
 const PROGRAMS = {
   java: {
-    // Pinned with the generator for Java, which is of the same module.
+    // Pinned together with Java's generator, which is part of the same module.
     directory: resolve("scripts/sdk-languages"),
     package: "github.com/pulumi/pulumi-java/pkg/cmd/pulumi-language-java",
   },
@@ -29,8 +29,8 @@ const PROGRAMS = {
 };
 
 /**
- * In which programs in Go are built: as the engine's own parts, without C; and not made fast, since that is a third of what it
- * costs to compile Pulumi's SDK where nothing of it was compiled before.
+ * The environment for building Go programs: without cgo, like the engine's own binaries, and without optimization,
+ * which is a third of the cost of a first compilation of Pulumi's SDK.
  */
 export const GO_BUILD = {
   CGO_ENABLED: "0",
@@ -39,8 +39,8 @@ export const GO_BUILD = {
 } as const;
 
 /**
- * The folder of a language's host, to be put on PATH: from the user's cache folder; built, the one for YAML in a minute or
- * two, where it isn't there yet.
+ * Returns the directory of a language's host, for PATH. The host is kept in the user's cache directory; if it is
+ * missing there, building it takes a minute or two for YAML.
  */
 export async function languageHost(language: HostedLanguage): Promise<string> {
   const command = await buildGoProgram({ name: `pulumi-language-${language}`, ...PROGRAMS[language] });
@@ -49,17 +49,17 @@ export async function languageHost(language: HostedLanguage): Promise<string> {
   return directory;
 }
 
-/** A Python with Pulumi's package, as pinned: the folder with its commands, to be put on PATH. */
+/** Returns the directory with the commands of a Python that has Pulumi's pinned package, for PATH. */
 export async function pulumiPython(): Promise<string> {
   return await pythonPackages("pulumi-python", join(HOSTS, "python-requirements.txt"));
 }
 
 /**
- * Installs a Python package, without what it depends on.
+ * Installs a Python package without its dependencies.
  *
- * @param python the folder with Python's commands
- * @param source the package's folder; nothing is written there
- * @param target a new folder, for PYTHONPATH
+ * @param python the directory with Python's commands
+ * @param source the package's directory; nothing is written there
+ * @param target a new directory, for PYTHONPATH
  */
 export async function installPython(python: string, source: string, target: string): Promise<void> {
   const copy = `${target}.source`;
@@ -69,7 +69,7 @@ export async function installPython(python: string, source: string, target: stri
 }
 
 /**
- * Builds the SDK for Java and installs it where Maven finds it, unless it is there as it is now.
+ * Builds the SDK for Java and installs it in Maven's repository, unless this exact version is already there.
  *
  * @returns the environment in which Maven finds it.
  */
@@ -84,10 +84,10 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   const installed = join(repository, "email-security.digest");
   const wanted = digest.digest("hex");
   await mkdir(dirname(repository), { recursive: true });
-  // Files of tests that run at the same time.
+  // Test files run in parallel.
   await withLock(`${repository}.lock`, async () => {
     if (existsSync(installed) && (await readFile(installed, "utf8")) === wanted) return;
-    // Of no other version, which a program could take for its own.
+    // Removes all other versions, which a program might resolve instead.
     await rm(join(repository, "io", "github"), { recursive: true, force: true });
     const copy = `${repository}.source`;
     await rm(copy, { recursive: true, force: true });
@@ -107,12 +107,12 @@ function byPath(one: Dirent, other: Dirent): number {
   return join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1;
 }
 
-/** PATH with these folders before all others, then that of the Node.js which runs the tests. */
+/** Returns a PATH with these directories first, then that of the Node.js which runs the tests. */
 export function pathWith(...directories: string[]): { PATH: string } {
   return { PATH: [...directories, dirname(process.execPath), process.env["PATH"]].join(delimiter) };
 }
 
-/** Why programs in a language can't be run on this machine; undefined when they can. */
+/** Returns the reason why programs in a language can't run on this machine; undefined if they can. */
 export function missingToolchain(language: HostedLanguage): string | undefined {
   if (spawnSync("go", ["version"]).status !== 0) return "there is no Go, which builds the language host";
   const script = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
@@ -125,7 +125,10 @@ export function missingToolchain(language: HostedLanguage): string | undefined {
   return undefined;
 }
 
-/** Python's host runs programs by a script beside it, which the module of Pulumi's SDK still has in today's release. */
+/**
+ * Python's host runs programs through a script next to it, which the current release of Pulumi's SDK module still
+ * contains.
+ */
 async function addExecutor(directory: string): Promise<void> {
   const name = "pulumi-language-python-exec";
   const target = join(directory, name);

@@ -3,11 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Finding } from "../../provider/files/finding";
 
-/** Settings files in a temporary folder, until the end of the block, and how findings in them are told in tests. */
+/**
+ * Settings files in a temporary directory, removed at the end of the block, and the format of their findings in tests.
+ */
 export class LintedDirectory implements Disposable {
   readonly root = realpathSync(mkdtempSync(join(tmpdir(), "email-security-settings-")));
 
-  /** @param files what each file holds, by its path in the folder. */
+  /** @param files the content of each file, by its path in the directory. */
   constructor(files: Readonly<Record<string, string | Uint8Array>> = {}) {
     for (const [file, content] of Object.entries(files)) this.write(file, content);
   }
@@ -23,7 +25,7 @@ export class LintedDirectory implements Disposable {
     return path;
   }
 
-  /** Findings a line each, `tenant.yaml:3:5 error yaml-tab`, with the paths as in this folder. */
+  /** Formats findings one per line, `tenant.yaml:3:5 error yaml-tab`, with paths relative to this directory. */
   spots(findings: readonly Finding[]): string[] {
     return findings.map(({ place, level, code }) => {
       const file = place?.file.replace(`${this.root}/`, "");
@@ -31,7 +33,7 @@ export class LintedDirectory implements Disposable {
     });
   }
 
-  /** The messages, with the paths as in this folder. */
+  /** Returns the messages, with paths relative to this directory. */
   messages(findings: readonly Finding[]): string[] {
     return findings.map(({ message }) => message.replaceAll(`${this.root}/`, ""));
   }

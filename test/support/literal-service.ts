@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 import { textOf } from "./request-text";
 
-/** A row of the allow/deny list, as it goes over the wire. */
+/** An allow/deny row as sent over the wire. */
 export interface LiteralEntry {
   id: string;
   list: string;
@@ -25,17 +25,20 @@ export interface LiteralVip {
 }
 
 export interface LiteralServiceOptions {
-  /** Rows that are there from the start. */
+  /** The initial rows. */
   readonly entries?: readonly Partial<LiteralEntry>[];
-  /** Mailboxes of VIPs that somebody added before. Everybody belongs to the organization. */
+  /** Mailboxes that somebody added as VIPs before. Every mailbox belongs to the organization. */
   readonly vips?: readonly string[];
-  /** The form in which a value is stored. Default: as it was sent. */
+  /** Returns the stored form of a value. Default: the value as sent. */
   readonly stored?: (value: string) => string;
-  /** Whether a second row of the same text is created rather than refused with 409. Default: false. */
+  /** Whether a second row with the same text is created instead of refused with 409. Default: false. */
   readonly allowsDuplicates?: boolean;
-  /** How many reads of a list a row that was just created is missing from. Default: 0. */
+  /** The number of reads of a list that miss a newly created row. Default: 0. */
   readonly readsBehind?: number;
-  /** How many reads of each list, or of one of the two, show the rows from before a change or a deletion. Default: 0. */
+  /**
+   * The number of reads of each list, or of one of the two, that return the rows from before a change or deletion.
+   * Default: 0.
+   */
   readonly changesBehind?: number | Partial<Record<"allow" | "deny", number>>;
 }
 
@@ -46,27 +49,25 @@ interface VipBody {
   readonly comment?: string;
 }
 
-/**
- * A service of the reference's shape that compares values and mailboxes literally: another spelling is another row.
- */
+/** A service with the reference's API that compares values and mailboxes literally: another spelling is another row. */
 export class LiteralService implements AsyncDisposable {
   readonly url: string;
   readonly entries: LiteralEntry[] = [];
   readonly vips: LiteralVip[] = [];
   /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
   readonly writes: string[] = [];
-  /** Called as a DELETE of an entry comes in, before the service searches for the entry, which waits for it. */
+  /** Called and awaited when a DELETE of an entry arrives, before the service looks up the entry. */
   beforeDelete: (id: string) => void | Promise<void> = () => {};
-  /** Whether a change or deletion of an entry is answered by 404, and not done. */
+  /** Whether changes and deletions of an entry are answered with 404 and not executed. */
   answers404 = false;
-  /** How many reads of a list there were. */
+  /** The number of list reads. */
   reads = 0;
-  /** The rows whose deletion is refused with 400. */
+  /** The ids of rows whose deletion is refused with 400. */
   readonly undeletable = new Set<string>();
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
-  /** The rows that the next reads of each list show. */
+  /** The rows that the next reads of each list return. */
   #stale: { readonly rows: readonly LiteralEntry[]; readonly left: Record<string, number> } | undefined;
   #count = 0;
 
@@ -85,22 +86,22 @@ export class LiteralService implements AsyncDisposable {
     return service;
   }
 
-  /** What the lists hold: `deny evil.example`, sorted. */
+  /** Returns the contents of the lists: `deny evil.example`, sorted. */
   held(): string[] {
     return this.entries.map(({ list, value }) => `${list} ${value}`).sort();
   }
 
-  /** Has so many more reads of a list miss each row that is there. */
+  /** Hides each existing row from this many more reads of a list. */
   hide(reads: number): void {
     for (const { id } of this.entries) this.#hidden.set(id, reads);
   }
 
-  /** The lists show all that was written. */
+  /** Makes the lists show all writes. */
   catchUp(): void {
     this.#stale = undefined;
   }
 
-  /** A row that somebody made in the console. */
+  /** Adds a row as somebody does in the console. */
   add(entry: Partial<LiteralEntry>): LiteralEntry {
     return this.#insert(entry);
   }
@@ -237,7 +238,7 @@ function getEntryId({ pathname }: URL): string {
   return decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(pathname)?.[1] ?? "");
 }
 
-/** A {@link LiteralService}, and a provider process that manages its tenant. */
+/** A {@link LiteralService} and a provider process that manages its tenant. */
 export interface LiteralTenant extends AsyncDisposable {
   readonly service: LiteralService;
   readonly provider: ProviderProcess;

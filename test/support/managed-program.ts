@@ -2,53 +2,53 @@ import type { HandlerName } from "../../provider/resources/serialized-provider";
 import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
-/** One resource of a program. */
+/** A resource of a program. */
 export interface Declared {
   readonly handler: HandlerName;
   readonly args: ResourceProperties;
 }
 
-/** A program: its resources by name, in the order in which it declares them. */
+/** A program: its resources by name, in order of declaration. */
 export type DeclaredProgram = Readonly<Record<string, Declared>>;
 
-/** What the stack keeps of one resource. Plain data. */
+/** A resource in the stack's state. Plain data. */
 export interface StoredResource {
   readonly handler: HandlerName;
   readonly id: string;
   readonly inputs: ResourceProperties;
   readonly properties: ResourceProperties;
-  /** Whether the last run did only a part: the next one updates it, whatever the diff says. */
+  /** Whether the last run was only partly applied; the next run then updates the resource, whatever the diff says. */
   readonly isHalfMade: boolean;
 }
 
-/** What the stack keeps. Plain data. */
+/** The stack's state. Plain data. */
 export interface ManagedStackState {
   readonly resources: ReadonlyMap<string, StoredResource>;
-  /** What was replaced, and could not be deleted yet. */
+  /** Replaced resources that could not be deleted yet. */
   readonly doomed: readonly StoredResource[];
 }
 
 export type ResourceOutcome = "created" | "updated" | "replaced" | "same" | "deleted" | "failed" | "half-made";
 
-/** What one `up` came to. */
+/** The result of an `up`. */
 export interface ProgramUp {
   readonly outcomes: Readonly<Record<string, ResourceOutcome>>;
-  /** What was told of each resource that failed. */
+  /** The error message of each resource that failed, by its name. */
   readonly failures: Readonly<Record<string, string>>;
 }
 
 export interface UpOptions {
-  /** Default: true. With false as by `--parallel 1`. */
+  /** Default: true; false behaves like `--parallel 1`. */
   readonly parallel?: boolean;
-  /** Called before each resource is created, updated or deleted. */
+  /** Called before each create, update or delete of a resource. */
   readonly onStep?: () => void;
 }
 
 const EMPTY: ManagedStackState = { resources: new Map(), doomed: [] };
 
 /**
- * A program of several resources as the engine manages it, without the engine: all in one provider process a run, side
- * by side or one after the other, and what is declared no more is deleted last, when nothing has failed.
+ * A program with several resources, managed as the engine does but without the engine. Each run uses one provider
+ * process, concurrently or one resource at a time. Undeclared resources are deleted last, if nothing has failed.
  */
 export class ManagedProgram implements AsyncDisposable {
   readonly #options: ProviderProcessOptions;
@@ -56,7 +56,7 @@ export class ManagedProgram implements AsyncDisposable {
   #doomed: readonly StoredResource[];
   #process: ProviderProcess | undefined;
 
-  /** @param stack what runs of another instance have left behind. */
+  /** @param stack the state that runs of another instance left behind. */
   constructor(options: ProviderProcessOptions, stack: ManagedStackState = EMPTY) {
     this.#options = options;
     this.#resources = new Map(stack.resources);
@@ -67,7 +67,7 @@ export class ManagedProgram implements AsyncDisposable {
     return { resources: new Map(this.#resources), doomed: this.#doomed };
   }
 
-  /** `pulumi up --skip-preview`. */
+  /** Runs `pulumi up --skip-preview`. */
   async up(program: DeclaredProgram, { parallel = true, onStep = () => {} }: UpOptions = {}): Promise<ProgramUp> {
     const provider = await this.#nextRun();
     const outcomes: Record<string, ResourceOutcome> = {};
@@ -120,7 +120,7 @@ export class ManagedProgram implements AsyncDisposable {
     return { outcomes, failures };
   }
 
-  /** `pulumi refresh --preview-only`: how each resource would read, in the process of the last run. */
+  /** Runs `pulumi refresh --preview-only`: reads each resource in the process of the last run. */
   async read(): Promise<Map<string, ResourceProperties | undefined>> {
     const found = new Map<string, ResourceProperties | undefined>();
     const provider = this.#process ?? (await this.#nextRun());
@@ -193,7 +193,7 @@ export class ManagedProgram implements AsyncDisposable {
       return "updated";
     } catch (error) {
       if (error instanceof InitFailed) {
-        // After an update that failed halfway, the engine keeps the inputs of the run before.
+        // After a partly failed update, the engine keeps the inputs of the previous run.
         const { id, properties } = error;
         this.#resources.set(name, { ...before, id, properties, isHalfMade: true });
       }

@@ -2,7 +2,7 @@ import type { HandlerName } from "../../provider/resources/serialized-provider";
 import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderResource } from "./provider-process";
 
-/** What serves the resources of a run. */
+/** Serves the resources of a run. */
 export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed"> {
   resource(handler: HandlerName, name?: string): Served;
 }
@@ -10,22 +10,22 @@ export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed">
 /** The engine's calls for one kind of resource. */
 export type Served = Pick<ProviderResource, "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete">;
 
-/** What an `up` of one resource came to. */
+/** The result of an `up` of one resource. */
 export interface Up {
   readonly outcome: "created" | "updated" | "same" | "refused" | "failed" | "partial";
-  /** Reasons of check by property, or the message of what failed. */
+  /** The failures of check by property, or the error message. */
   readonly failures: Record<string, string>;
-  /** What the engine is told of a run that was done in part, a reason each. */
+  /** The reasons reported to the engine for a partially completed run, one per problem. */
   readonly reasons: readonly string[];
-  /** What the preview shows as changing, by property. */
+  /** The changes that the preview shows, by property. */
   readonly details: Record<string, string>;
-  /** What was printed for the person at the terminal. */
+  /** The text printed for the person at the terminal. */
   readonly printed: string;
 }
 
 /**
- * One resource as the engine manages it, without the engine: it keeps the checked inputs and the outputs of the last
- * run, hands them over as the engine does, and starts a new provider process for each run.
+ * One resource, managed as the engine does but without the engine. It keeps the checked inputs and the outputs of the
+ * last run, passes them on as the engine does, and starts a new provider process for each run.
  */
 export class ManagedResource {
   inputs: ResourceProperties = {};
@@ -37,7 +37,10 @@ export class ManagedResource {
   readonly #sharesRuns: boolean;
   #hasFailed = false;
 
-  /** @param options with `sharesRuns`, whoever has several resources begins each run of theirs (`provider.nextRun`). */
+  /**
+   * @param options with `sharesRuns`, the caller starts each run itself (`provider.nextRun`), for several resources at
+   * once.
+   */
   constructor(
     tenant: { readonly provider: ServesRuns },
     handler: HandlerName,
@@ -49,7 +52,11 @@ export class ManagedResource {
     this.#sharesRuns = sharesRuns;
   }
 
-  /** `pulumi up --skip-preview`. @param seconds how long the change may take, by `customTimeouts`. */
+  /**
+   * Runs `pulumi up --skip-preview`.
+   *
+   * @param seconds the time limit of the change, from `customTimeouts`.
+   */
   async up(args: ResourceProperties, seconds = 0): Promise<Up> {
     return await this.#run(async () => {
       const resource = this.#resource;
@@ -65,7 +72,7 @@ export class ManagedResource {
         }
         const { changes } = await resource.diff(this.id, this.properties, inputs, before);
         const details = (await resource.diffDetails(this.id, this.properties, inputs, before)) ?? {};
-        // The engine updates what failed halfway before, whatever the diff says.
+        // The engine updates a resource that failed partway, whatever the diff says.
         if (changes || this.#hasFailed) {
           this.properties = await resource.update(this.id, this.properties, inputs, before, { seconds });
           this.inputs = inputs;
@@ -77,7 +84,7 @@ export class ManagedResource {
       } catch (error) {
         if (!(error instanceof InitFailed)) return { outcome: "failed", failures: { "": (error as Error).message } };
         Object.assign(this, { id: error.id, properties: error.properties, inputs });
-        // After an update that failed halfway, the engine keeps the inputs of the run before.
+        // After a partly failed update, the engine keeps the inputs of the previous run.
         if (isUpdate) this.inputs = before;
         this.#hasFailed = true;
         return { outcome: "partial", failures: { "": error.message }, reasons: error.reasons };
@@ -94,14 +101,13 @@ export class ManagedResource {
         return { outcome: "same", failures: {} };
       }
       Object.assign(this, { id: found.id, properties: found.properties });
-      // Without inputs, the engine keeps those it has.
+      // If the read returns no inputs, the engine keeps the existing ones.
       if (Object.keys(found.inputs).length > 0) this.inputs = found.inputs;
       this.#hasFailed = false;
       return { outcome: "same", failures: {} };
     });
   }
 
-  /** `pulumi destroy`. */
   async destroy(): Promise<Up> {
     return await this.#run(async () => {
       try {

@@ -1,7 +1,7 @@
 /**
- * What in Markdown is more than plain words, emphasis, headings, lists, code and the few tags that a report is made of:
- * links, images, mentions, references, other HTML, escapes, rows of tables with too many cells. Empty where there is
- * nothing of it. Written from what GitHub and GitLab do, not from what the product escapes.
+ * Returns the Markdown that goes beyond plain words, emphasis, headings, lists, code and the few tags that reports use:
+ * links, images, mentions, references, other HTML, escapes, table rows with too many cells. Empty if there is none.
+ * Based on the behavior of GitHub and GitLab, not on the product's escaping.
  */
 export function breakoutsIn(markdown: string): string[] {
   const outside = outsideOfCode(markdown);
@@ -9,7 +9,7 @@ export function breakoutsIn(markdown: string): string[] {
   return [...found, ...oddRows(markdown)];
 }
 
-/** With every code block and code span taken out. A run of backticks that closes nothing stays. */
+/** Removes every code block and code span. An unmatched run of backticks stays. */
 function outsideOfCode(markdown: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
@@ -44,7 +44,7 @@ function withoutSpans(block: string): string {
   return outside + rest;
 }
 
-/** Our own tags and marks are no breakouts. */
+/** Our own tags and markers don't count. */
 const BREAKOUTS =
   /`+|\\|@|:\/\/|www\.|mailto:|!\[|\]\(|(?<![\w/])#\d|<(?!!-- email-security-(?:plan|rollout) -->|\/?details>|details open>|\/?summary>|br>)[^\n]{0,20}|&[#\w]+;|\[(?!!(?:CAUTION|WARNING|TIP|NOTE)\])|_{1,2}\w|\$|:\w+:|\bGH-\d/g;
 

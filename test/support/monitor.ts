@@ -17,11 +17,11 @@ export interface Registration {
   readonly inputs: ResourceProperties;
 }
 
-/** The engine, as far as a component registers resources with it: it remembers them. */
+/** The engine's resource monitor, as far as a component needs it: it records registrations. */
 export class RecordingMonitor implements AsyncDisposable {
   readonly address: string;
   readonly registrations: Registration[] = [];
-  /** Components that are said to be complete. */
+  /** The components reported as complete. */
   readonly completed: string[] = [];
   readonly #server: Server;
 

@@ -16,14 +16,14 @@ export interface NightlyState {
 }
 
 /**
- * The rollout example's nightly run: the scripts of its pipelines as they stand, in a copy whose addresses and key files are those of a
- * test. Simulated are the actions of others (caches, artifacts), by copies of files, `gh`, and what changes tenants
- * (`rollout --only-expired`, `--revert-drift`), which is noted and does nothing.
+ * The rollout example's nightly run: its pipelines' scripts unmodified, in a copy with the test's addresses and key
+ * files. Simulated are third-party actions (caches, artifacts), by copying files, `gh`, and the commands that change
+ * tenants (`rollout --only-expired`, `--revert-drift`), which are recorded and do nothing.
  */
 export class NightlyExample implements AsyncDisposable {
-  /** The repository's files: each job has a copy of its own. */
+  /** The repository's files, which each job copies. */
   readonly repository: string;
-  /** What every job finds in its environment. */
+  /** The environment of every job. */
   readonly environment: NodeJS.ProcessEnv;
   readonly #top: string;
   readonly #keys: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export class NightlyExample implements AsyncDisposable {
     };
   }
 
-  /** @param keys the tenants' by their names. */
+  /** @param keys the tenants' keys by name. */
   static async create(url: string, keys: Readonly<Record<string, string>>): Promise<NightlyExample> {
     const top = await mkdtemp(join(tmpdir(), "email-security-nightly-"));
     const example = new NightlyExample(top, keys);
@@ -79,12 +79,12 @@ export class NightlyExample implements AsyncDisposable {
     return example;
   }
 
-  /** Where the stacks' state is. */
+  /** The stacks' state backend. */
   get backend(): string {
     return `file://${join(this.#top, "state")}`;
   }
 
-  /** How the command was called. */
+  /** Returns the recorded calls of the command. */
   async calls(): Promise<string[]> {
     return (await readFile(join(this.#top, "calls"), "utf8")).split("\n").filter((line) => line !== "");
   }
@@ -108,12 +108,12 @@ export class NightlyExample implements AsyncDisposable {
     return join(this.#top, "caches", key);
   }
 
-  /** A file of an artifact of the newest run. */
+  /** Returns the path of a file in an artifact of the newest run. */
   artifact(name: string, file: string): string {
     return join(this.#top, "artifacts", `${this.#run}`, name, file);
   }
 
-  /** A new night begins: jobs of one see each other's artifacts. */
+  /** Starts a new night: jobs of one night see each other's artifacts. */
   nextNight(): void {
     this.#run += 1;
   }
@@ -142,9 +142,9 @@ export class NightlyExample implements AsyncDisposable {
   }
 
   /**
-   * Runs a job of GitLab's pipeline, without what installs.
+   * Runs a job of GitLab's pipeline, without its install steps.
    *
-   * @param from the workspaces of jobs whose artifacts it is given.
+   * @param from the workspaces of the jobs whose artifacts it receives.
    */
   async gitlab(
     name: string,
@@ -193,7 +193,7 @@ export class NightlyExample implements AsyncDisposable {
     const upload: SimulatedAction = async ({ with: { name = "github-pages", path }, workspace }) => {
       const paths = pathsOf(path);
       for (const one of paths) {
-        // As the real one: what all have in common above them is left away, and a folder's own name.
+        // Like the real action: strips the common parent directory of all paths, and the name of a single directory.
         const isDirectory = paths.length === 1 && !/\.\w+$/.test(one);
         const to = join(artifacts, name, isDirectory ? "." : (one.split("/").at(-1) ?? ""));
         await cp(join(workspace, one), to, { recursive: true });
@@ -217,7 +217,7 @@ export class NightlyExample implements AsyncDisposable {
       },
       "actions/upload-artifact": upload,
       "actions/upload-pages-artifact": async (step) => {
-        // What not all can read, Pages refuse to publish.
+        // Pages refuses to publish files that aren't readable by everybody.
         const site = join(step.workspace, step.with["path"] ?? "");
         for (const file of ["", ...(await readdir(site, { recursive: true }))]) {
           const { mode } = await stat(join(site, file));
@@ -249,7 +249,7 @@ export class NightlyExample implements AsyncDisposable {
   }
 }
 
-/** What a job of a workflow sees besides. */
+/** The additional contexts of a workflow's job. */
 export type NightlyContexts = Contexts & { readonly environment?: NodeJS.ProcessEnv };
 
 const COPY = { recursive: true } as const;

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { textOf } from "./request-text";
 
-/** An entry as the service holds it. */
+/** An entry as stored by the service. */
 export interface NumberedEntry {
   readonly id: string;
   list: string;
@@ -13,12 +13,13 @@ export interface NumberedEntry {
 }
 
 /**
- * A service with a tenant for each key, which numbers the entries of each from one: an id says nothing but with its tenant.
+ * A service with one tenant per key, which numbers each tenant's entries from one, so an id only identifies an entry
+ * within its tenant.
  */
 export class NumberedTenants implements AsyncDisposable {
-  /** The requests that were no reads, as `DELETE 1` with the key before. */
+  /** The non-read requests, as `DELETE 1` prefixed with the key. */
   readonly writes: string[] = [];
-  /** Answers in place of the service; undefined where it shall answer itself. */
+  /** Returns an answer in place of the service's; undefined to let the service answer. */
   intercept: (method: string, url: string) => unknown = () => undefined;
   readonly #tenants = new Map<string, NumberedEntry[]>();
   readonly #server = createServer(async (request, response) => {
@@ -44,7 +45,7 @@ export class NumberedTenants implements AsyncDisposable {
     return entries;
   }
 
-  /** Puts an entry there, as a colleague would in the console; answers its id. */
+  /** Adds an entry as a colleague would in the console; returns its id. */
   put(key: string, entry: Pick<NumberedEntry, "list" | "value"> & Partial<NumberedEntry>): string {
     const entries = this.entries(key);
     const id = String(Math.max(0, ...entries.map((one) => Number(one.id))) + 1);

@@ -7,11 +7,11 @@ import { afterAll, beforeAll } from "vitest";
 
 export const PACKAGE = "pulumi-email-security";
 
-/** The package as it would be published. */
+/** The package as published. */
 export interface PackedPackage {
   readonly tarball: string;
   readonly version: string;
-  /** What is in it, by its path. */
+  /** The paths of its files. */
   readonly files: readonly string[];
   readonly unpackedBytes: number;
 }
@@ -41,7 +41,7 @@ export class EmptyDirectory implements AsyncDisposable {
  * @param source the package's directory. Default: that of this repository's package.
  */
 export async function packPackage(destination: string, source = resolve("provider")): Promise<PackedPackage> {
-  // Its own scripts run as they do before publishing, and print nothing between the lines of the answer.
+  // The package's own scripts run as before publishing, and their output isn't mixed into the JSON.
   const options = ["--json", "--foreground-scripts=false", `--pack-destination=${destination}`];
   const output = await npm(source, "pack", ...options);
   const [packed] = Object.values(
@@ -59,7 +59,7 @@ export async function packPackage(destination: string, source = resolve("provide
   };
 }
 
-/** The package of this repository, packed once for all tests of a file. */
+/** Packs this repository's package once for all tests of a file. */
 export function sharedPackage(): () => PackedPackage {
   let directory: EmptyDirectory;
   let packed: PackedPackage;
@@ -92,7 +92,7 @@ export async function install(
   await writeManifest(directory, { dependencies });
   if (manager === "npm") await npm(directory, "install", "--prefer-offline", "--ignore-scripts");
   else {
-    // Without hoisting a package finds what it declares, and nothing else.
+    // Without hoisting, a package resolves only its declared dependencies.
     const strict = "--config.hoist=false";
     const asAPerson = ["--ignore-scripts", "--ignore-workspace", "--no-frozen-lockfile"];
     await pnpm(directory, "install", "--prefer-offline", ...asAPerson, strict);
@@ -114,20 +114,20 @@ export async function broughtAlong(directory: string): Promise<{ packages: strin
   return { packages: alone.map((path) => path.replace(/^.*node_modules\//, "")), bytes };
 }
 
-/** A package as npm's lock file has it. */
+/** A package in npm's lock file. */
 interface Locked {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The places of a package and all that it leads to. */
+/** Returns the places of a package and its transitive dependencies. */
 function reached(packages: Readonly<Record<string, Locked>>, from: string, found = new Set<string>()) {
   if (found.has(from)) return found;
   found.add(from);
   const { dependencies, optionalDependencies, peerDependencies } = packages[from] ?? {};
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
-    // The nearest one above, as Node.js looks for it.
+    // The nearest one further up, as Node.js resolves it.
     for (let above = from; ; above = above.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, "")) {
       const place = join(above, "node_modules", name);
       if (place in packages) reached(packages, place, found);
@@ -137,7 +137,7 @@ function reached(packages: Readonly<Record<string, Locked>>, from: string, found
   return found;
 }
 
-/** Without the packages that are within it. */
+/** Returns a package's size, without the packages nested in it. */
 async function bytesOf(directory: string): Promise<number> {
   const sizes = (await readdir(directory, { withFileTypes: true })).map(async (entry) => {
     const path = join(directory, entry.name);
@@ -161,12 +161,12 @@ export async function writeProgram(directory: string, { main, type, text }: Inst
   await writeManifest(directory, { main, type });
 }
 
-/** What a later release prints whenever it serves the resources of a run. */
+/** The line that a later release prints whenever it serves a run's resources. */
 export const LATER_RELEASE_SERVES = "Release 9.9.9 is at work.";
 
 /**
- * A later release, made from an earlier one that is installed: all of its files are elsewhere, and it says when it is
- * the one that runs. Only what users and state may rely on, the names that the package exports, is the same.
+ * Packs a later release, made from an installed one: all its files are in other places, and it prints a line when it
+ * runs. Only the exported names, which users and state may rely on, are the same.
  */
 export async function packLaterRelease(installed: string, destination: string): Promise<PackedPackage> {
   await using workshop = await EmptyDirectory.create();
@@ -191,13 +191,13 @@ export async function packLaterRelease(installed: string, destination: string): 
   return await packPackage(destination, source);
 }
 
-/** The peer as this repository has it. */
+/** Returns the version of the peer that this repository uses. */
 async function pulumiVersion(): Promise<string> {
   const manifest = await readFile(resolve("node_modules/@pulumi/pulumi/package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Puts fields into a folder's package.json. */
+/** Merges fields into a directory's package.json. */
 async function writeManifest(directory: string, fields: Record<string, unknown>): Promise<void> {
   const file = join(directory, "package.json");
   const old = await readFile(file, "utf8").catch(() => '{ "name": "settings", "private": true }');
@@ -210,7 +210,7 @@ async function rewrite(file: string, edit: (text: string) => string): Promise<vo
 
 export async function npm(directory: string, ...args: string[]): Promise<string> {
   const options = [...args, "--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
-  // The npm that runs the tests; without one, that of PATH.
+  // Uses the npm that runs the tests, or else the one on PATH.
   const running = process.env["npm_execpath"];
   if (running !== undefined && basename(running) === "npm-cli.js") {
     return await run(directory, process.execPath, [running, ...options]);
@@ -219,7 +219,7 @@ export async function npm(directory: string, ...args: string[]): Promise<string>
 }
 
 async function pnpm(directory: string, ...args: string[]): Promise<string> {
-  // All that it lets others see of itself is its package.json.
+  // pnpm exports only its package.json, so the program is found next to it.
   const program = join(dirname(require.resolve("pnpm")), "bin", "pnpm.cjs");
   return await run(directory, process.execPath, [program, ...args, "--reporter=append-only"]);
 }
@@ -241,7 +241,10 @@ async function run(directory: string, command: string, args: readonly string[]):
   }
 }
 
-/** `npm test` tells its children which package they belong to; an installation elsewhere must not hear it. */
+/**
+ * Removes the variables with which `npm test` tells its children their package; an installation elsewhere must not see
+ * them.
+ */
 function withoutRunningScript(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const running = /^npm_(package_|lifecycle_|config_(local_prefix|prefix|workspace))|^INIT_CWD$/i;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !running.test(name)));

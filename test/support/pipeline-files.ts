@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 
-/** The repository that the example is, and that `email-security init` writes. */
+/** The example's repository, which `email-security init` also writes. */
 export const GITOPS = "examples/gitops";
 
-/** A step of a job of GitHub Actions. */
+/** A step of a GitHub Actions job. */
 export interface Step {
   readonly name?: string;
   readonly id?: string;
@@ -18,7 +18,7 @@ export interface Step {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A job of GitHub Actions. */
+/** A GitHub Actions job. */
 export interface WorkflowJob {
   readonly needs?: string;
   readonly if?: string;
@@ -30,7 +30,7 @@ export interface WorkflowJob {
   readonly steps: readonly Step[];
 }
 
-/** A workflow of GitHub Actions. */
+/** A GitHub Actions workflow. */
 export interface Workflow {
   readonly on: Readonly<Record<string, unknown>>;
   readonly permissions?: unknown;
@@ -44,12 +44,12 @@ export function workflow(name: (typeof WORKFLOWS)[number], directory = GITOPS): 
   return read(directory, `.github/workflows/${name}.yml`) as Workflow;
 }
 
-/** The steps of the repository's own action that prepares a job. */
+/** Returns the steps of the repository's own action, which prepares a job. */
 export function preparation(directory = GITOPS): readonly Step[] {
   return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
 }
 
-/** A job of GitLab's pipeline. */
+/** A job of a GitLab pipeline. */
 export interface GitLabJob {
   readonly extends?: string;
   readonly script?: readonly string[];
@@ -64,12 +64,12 @@ export interface GitLabJob {
   }[];
 }
 
-/** GitLab's pipeline: its keywords and jobs by name. */
+/** Returns GitLab's pipeline: its keywords and jobs by name. */
 export function gitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
   return read(directory, ".gitlab-ci.yml") as Record<string, unknown>;
 }
 
-/** What of a pipeline is a job: what has a script. */
+/** Returns the jobs of a pipeline: the elements with a script. */
 export function gitLabJobs(directory = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
   const jobs = Object.entries(gitLabPipeline(directory)).filter(
     ([, job]) => typeof job === "object" && job !== null && "script" in job,

@@ -26,7 +26,7 @@ const evidenceSummary: EvidenceSummary = {
   missing: [],
 };
 
-/** No mail of it in the window. */
+/** Evidence without any mail in the window. */
 const quiet: Evidence = {
   applies: true,
   threats: 0,
@@ -41,7 +41,7 @@ const quiet: Evidence = {
   senderCount: 0,
 };
 
-/** A tenant that holds what is declared. */
+/** The plan of a tenant that is in sync. */
 export const emptyPlan: Plan = {
   format: 1,
   createdAt: "2026-11-21T09:30:00Z",
@@ -343,7 +343,7 @@ const backtest: Backtest = {
   denyCount: 96,
 };
 
-/** What a pull request of a week holds: one dangerous allow, a doubtful one, and what nobody needs to argue about. */
+/** A typical week's pull request: one dangerous allow, one doubtful one, and some undisputed changes. */
 export const realisticPlan: Plan = {
   ...emptyPlan,
   changes: [dangerousAllow, warned, ...calmChanges],
@@ -363,7 +363,7 @@ export const calmPlan: Plan = {
   backtest: { ...backtest, allows: [] },
 };
 
-/** Refused by a guard, and dangerous. */
+/** Dangerous, and refused by a blocker. */
 export const dangerousPlan: Plan = {
   ...realisticPlan,
   guards: [
@@ -396,9 +396,9 @@ export const blindPlan: Plan = {
 };
 
 /**
- * Many changes: one in a hundred is dangerous, three need a look.
+ * Generates many changes: one in a hundred is dangerous, three need a look.
  *
- * @param count how many changes.
+ * @param count the number of changes.
  */
 export function hugePlan(count: number): Plan {
   const changes = Array.from({ length: count }, (_, index): PlanChange => {
@@ -432,7 +432,7 @@ export function hugePlan(count: number): Plan {
   };
 }
 
-/** A plan with the given text wherever something comes from outside. */
+/** Returns a plan with the given text in every place that outsiders control. */
 export function planOf(text: string): Plan {
   const place = { file: text, line: 3, column: 5 };
   const counts = [{ name: text, count: 3 }];
@@ -515,10 +515,10 @@ export function planOf(text: string): Plan {
   };
 }
 
-/** All that is hostile, in every place. */
+/** Every hostile text in every place. */
 export const hostilePlan: Plan = planOf(Object.values(HOSTILE).join(" "));
 
-/** What breaks out of Markdown, if anything does. */
+/** Text that could break out of Markdown. */
 const markup = fc.constantFrom(
   "`",
   "``",
@@ -555,7 +555,7 @@ const markup = fc.constantFrom(
   HOSTILE_ID,
 );
 
-/** Any text in any format's own markup. */
+/** Arbitrary text with the markup of any output format. */
 export const markupText: fc.Arbitrary<string> = fc
   .array(fc.oneof(markup, hostileText, fc.constant(" "), fc.lorem({ maxCount: 2 })), { maxLength: 8 })
   .map((pieces) => pieces.join(""));

@@ -8,11 +8,11 @@ import { madeOnce } from "./cached-directory";
 
 const run = promisify(execFile);
 
-/** PostgreSQL's programs for a server, and how to run them. */
+/** The programs of a PostgreSQL server, and the environment for running them. */
 export interface PostgresPrograms {
   /** The directory with `initdb`, `postgres` and `psql`. */
   readonly directory: string;
-  /** What their environment needs besides, as where their libraries are. */
+  /** Additional environment variables for them, such as the path of their libraries. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
@@ -40,7 +40,7 @@ function found(): PostgresPrograms | undefined {
   return directory === undefined ? undefined : { directory, environment: {} };
 }
 
-/** As root, of Debian and what descends from it. */
+/** Installs the packages as root, on Debian and its derivatives. */
 async function installed(): Promise<PostgresPrograms | undefined> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
   console.log("PostgreSQL for the tests: installing Debian's package with apt-get, since there is none here");
@@ -59,7 +59,7 @@ async function installed(): Promise<PostgresPrograms | undefined> {
   return found();
 }
 
-/** What {@link downloaded} left in an earlier run. */
+/** Returns the programs that {@link downloaded} left in an earlier run. */
 function unpacked(): PostgresPrograms | undefined {
   const root = cached();
   const base = join(root, "usr", "lib", "postgresql");
@@ -72,7 +72,7 @@ function unpacked(): PostgresPrograms | undefined {
   return { directory, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
 }
 
-/** Debian's packages, unpacked without installing them: for who may not install. */
+/** Unpacks Debian's packages without installing them, for users who aren't root. */
 async function downloaded(): Promise<PostgresPrograms | undefined> {
   if (!existsSync("/usr/bin/apt-get") || !existsSync("/usr/bin/dpkg")) return undefined;
   console.log("PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here");
@@ -91,7 +91,7 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
   return unpacked();
 }
 
-/** The server's package, and of what it depends on all that is not installed. */
+/** Returns the server's package and its dependencies that aren't installed. */
 async function neededPackages(): Promise<string[]> {
   const { stdout: candidates } = await run("apt-cache", ["depends", "--no-recommends", "--no-suggests", "postgresql"]);
   const server = /Depends: (postgresql-\d+)/.exec(candidates)?.[1];

@@ -9,16 +9,16 @@ import { type PostgresPrograms, postgresPrograms } from "./postgres-programs";
 
 const run = promisify(execFile);
 
-/** The password of the cluster's user, with characters that a URL has to escape. */
+/** The password of the cluster's user, with characters that must be escaped in a URL. */
 export const POSTGRES_PASSWORD = "p@ss/word:1%";
 
-/** How the server ends: as after `pg_ctl stop -m fast`, or as by a crash. */
+/** How the server stops: as with `pg_ctl stop -m fast`, or by a crash. */
 export type PostgresEnd = "fast" | "crash";
 
 export interface PostgresServerOptions {
-  /** The addresses on which it listens besides 127.0.0.1. */
+  /** Additional addresses to listen on, besides 127.0.0.1. */
   readonly listen?: readonly string[];
-  /** Whether it speaks TLS, with a certificate of its own for `localhost`. Default: false. */
+  /** Whether it speaks TLS, with its own certificate for `localhost`. Default: false. */
   readonly tls?: boolean;
 }
 
@@ -45,7 +45,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 }
 
 export class Postgres implements AsyncDisposable {
-  /** The certificate of the authority that has signed its own; undefined without TLS. */
+  /** The certificate of the authority that signed the server's own; undefined without TLS. */
   readonly certificate: string | undefined;
   readonly #programs: PostgresPrograms;
   readonly #directory: string;
@@ -68,12 +68,12 @@ export class Postgres implements AsyncDisposable {
     this.certificate = certificate;
   }
 
-  /** Over loopback, as the user that may do everything. */
+  /** The URL of the superuser, over loopback. */
   get url(): string {
     return this.urlOf("127.0.0.1");
   }
 
-  /** Over its unix socket. */
+  /** The URL over the unix socket. */
   get socketUrl(): string {
     return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@/postgres?host=${encodeURIComponent(this.#directory)}&port=${this.#port}`;
   }
@@ -83,13 +83,13 @@ export class Postgres implements AsyncDisposable {
     return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@${host}:${this.#port}/${database}`;
   }
 
-  /** An empty database of its own. Answers its URL. */
+  /** Creates an empty database and returns its URL. */
   async createDatabase(name: string): Promise<string> {
     await this.sql(`create database ${name}`);
     return this.urlOf("127.0.0.1", name);
   }
 
-  /** What statements answer, a line a row, `|` between columns. */
+  /** Runs statements and returns their rows, one per line, with `|` between columns. */
   async sql(statements: string, database = "postgres"): Promise<string> {
     const args = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1"];
     const { stdout } = await run(
@@ -100,7 +100,7 @@ export class Postgres implements AsyncDisposable {
     return stdout.trim();
   }
 
-  /** Starts it again; on the port that it had. */
+  /** Starts the server again on the same port. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const port = this.#port || (await freePort());
@@ -111,7 +111,7 @@ export class Postgres implements AsyncDisposable {
         this.#port = port;
         return;
       }
-      // Somebody else may have taken the port.
+      // Another process may have taken the port.
       if (attempt === 3) throw new Error(`PostgreSQL didn't start:\n${log}`);
     }
   }
@@ -130,7 +130,7 @@ export class Postgres implements AsyncDisposable {
     await this.start();
   }
 
-  /** What happens when this process is killed: its end of the pipe closes. */
+  /** Closes this process's end of the pipe, as when this process is killed. */
   abandon(): void {
     this.#server?.stdin?.destroy();
     this.#server = undefined;
@@ -141,7 +141,7 @@ export class Postgres implements AsyncDisposable {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** The server below a shell that ends it when told so, or when this process is gone. */
+  /** Spawns the server under a shell that stops it on request, or when this process is gone. */
   #spawn(port: number): ChildProcess {
     const settings = {
       port: `${port}`,
@@ -149,7 +149,7 @@ export class Postgres implements AsyncDisposable {
       unix_socket_directories: this.#directory,
       fsync: "off",
       full_page_writes: "off",
-      // What the tests need is little, and several servers may run at once.
+      // The tests need little, and several servers may run at once.
       shared_buffers: "16MB",
       max_connections: "120",
       ...(this.certificate !== undefined && {
@@ -163,7 +163,7 @@ export class Postgres implements AsyncDisposable {
       "/bin/sh",
       ["-c", WATCHED, "sh", this.#directory, join(this.#programs.directory, "postgres"), "-D", this.#data, ...args],
       {
-        // A Ctrl-C is for the tests; they end it.
+        // Ctrl-C is meant for the tests, which then stop the server.
         detached: true,
         cwd: this.#directory,
         stdio: ["pipe", "ignore", "ignore"],
@@ -171,12 +171,12 @@ export class Postgres implements AsyncDisposable {
         ...this.#user,
       },
     );
-    // One that has ended by itself reads nothing more; its exit tells.
+    // A shell that has ended can't read; its exit is reported separately.
     shell.stdin?.on("error", () => {});
     return shell;
   }
 
-  /** Undefined once it takes connections; what it has logged when it has ended instead. */
+  /** Returns undefined once the server accepts connections, or its log if it has ended instead. */
   async #ready(server: ChildProcess): Promise<string | undefined> {
     const isUp = async () => {
       const pid = await readFile(join(this.#data, "postmaster.pid"), "utf8").catch(() => "");
@@ -223,7 +223,7 @@ interface User {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody. */
+/** PostgreSQL refuses to run as root, so it runs as nobody. */
 async function unprivileged(): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const id = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout);
@@ -247,7 +247,7 @@ async function initialize(programs: PostgresPrograms, directory: string, user: U
   await writeFile(join(directory, "data", "pg_hba.conf"), access);
 }
 
-/** Makes a key and a certificate for `localhost`, its own authority. Answers the certificate's file. */
+/** Creates a key and a self-signed certificate for `localhost`. Returns the certificate's path. */
 async function certify(directory: string, user: User | undefined): Promise<string> {
   const key = join(directory, "server.key");
   const certificate = join(directory, "server.crt");

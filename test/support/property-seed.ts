@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { SEED } from "./scale";
 
 /*
- * Properties draw the same cases at every run of a commit, so that a red one was made red by a change. Others are drawn by
- * `EMAIL_SECURITY_TEST_SEED`.
+ * Properties draw the same cases in every run of a commit, so that a new failure must come from a change.
+ * `EMAIL_SECURITY_TEST_SEED` draws others.
  */
 fc.configureGlobal({ seed: SEED });

@@ -5,18 +5,18 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 
 export type ResourceProperties = Record<string, unknown>;
 
-/** A name as the engine gives it to a provider. */
+/** Builds a resource's URN, as the engine passes it to a provider. */
 export function urnOf(type: string, name: string): string {
   return `urn:pulumi:dev::settings::${type}::${name}`;
 }
 
-/** Properties of a message. */
+/** Converts a message's properties to a plain object. */
 export function plain(struct: Struct | undefined): ResourceProperties {
   const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as ResourceProperties;
   return rest;
 }
 
-/** What a create or an update that failed halfway left behind, for the engine to keep in state. */
+/** A partly failed create or update, with the properties that the engine must keep in state. */
 export class InitFailed extends Error {
   readonly id: string;
   readonly properties: ResourceProperties;
@@ -33,10 +33,10 @@ export class InitFailed extends Error {
 export type Start<Answer> = (done: (error: ServiceError | null, answer: Answer) => void) => void;
 
 /**
- * A call of a provider, as a promise.
+ * Makes a provider call and returns a promise.
  *
- * @param needed what the engine must get back with what failed halfway, to go on with it.
- * @throws {InitFailed} when what was to be made or changed was done in part.
+ * @param needed the properties that a partial failure must return, so that the engine can continue with the resource.
+ * @throws {InitFailed} if the create or update was only partly applied.
  */
 export async function call<Answer>(start: Start<Answer>, needed: readonly string[] = []): Promise<Answer> {
   return await new Promise<Answer>((resolve, reject) => {

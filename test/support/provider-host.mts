@@ -4,8 +4,8 @@ import timers, { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
 
 /*
- * Runs providers one after the other in one process: each the program as it is built, loaded anew with all that is ours,
- * in an environment of its own. What others wrote and a provider uses is loaded once: most of a start goes into that.
+ * Runs providers one after the other in one process. Each is the built program, with all our modules loaded again, in
+ * its own environment. Third-party modules are loaded only once, since they take most of the startup time.
  */
 
 /** A provider to run. */
@@ -13,13 +13,13 @@ interface Begin {
   readonly program: string;
   readonly engine: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The folder of what is ours. */
+  /** The directory of our own modules. */
   readonly ours: string;
-  /** The pauses between two readings of a list that may lag, in milliseconds: they are skipped. */
+  /** The pauses between two reads of a lagging list, in milliseconds; they are skipped. */
   readonly skippedPauses: readonly number[];
 }
 
-/** How many turns of the event loop what was closed may take to be gone. */
+/** The number of event loop turns that closed handles may take to disappear. */
 const TURNS = 10;
 
 const servers = new Set<http2.Http2Server>();
@@ -36,7 +36,7 @@ http2.createServer = ((...args: Parameters<typeof createServer>) => {
 
 const intervals = new Set<NodeJS.Timeout>();
 const { setInterval: startInterval } = globalThis;
-// One that doesn't keep a process alive would go on here, and all that it holds on to with it.
+// An unreferenced interval would keep running here after its provider has ended, with everything it references.
 globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   const interval = startInterval(...args);
   intervals.add(interval);
@@ -45,7 +45,7 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
 
 let skippedPauses: ReadonlySet<unknown> = new Set();
 const { setTimeout: startPause } = timers;
-// The client's own pauses have a signal, and stay as they are.
+// The client's own pauses pass a signal and stay unchanged.
 timers.setTimeout = ((ms?: number, ...rest: [value?: unknown, options?: object]) =>
   startPause(rest.length === 0 && skippedPauses.has(ms) ? 0 : ms, ...rest)) as typeof startPause;
 
@@ -70,7 +70,7 @@ function begin({ program, engine, environment, ours, ...begin }: Begin): void {
   require(program);
 }
 
-/** Takes back what the program did to the process, and tells what of it is still under way. */
+/** Undoes the program's changes to the process, and reports what is still running. */
 async function end(): Promise<void> {
   const closed = [...servers].map((server) => promisify(server.close.bind(server))());
   for (const connection of connections) connection.destroy();
@@ -84,19 +84,19 @@ async function end(): Promise<void> {
   }
   await Promise.all(closed);
   for (let turns = 0; turns < TURNS && left().length > 0; turns++) await turn();
-  // So that what was printed before is read before: another provider's lines come after it.
+  // Marks the end of the output, so that the reader attributes later lines to the next provider.
   for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
   process.send?.({ left: left() });
 }
 
 function listenersOf(emitter: NodeJS.EventEmitter) {
   return emitter.eventNames().flatMap((event) =>
-    // As they were added: `once` wraps them.
+    // Raw listeners, as they were added: `once` wraps them.
     emitter.rawListeners(event).map((listener) => ({ event, listener: listener as () => void })),
   );
 }
 
-/** What keeps this process from ending, of each kind how much: requests and pauses of what runs. */
+/** Returns the active resources that keep this process alive, counted by kind: requests and timers. */
 function underWay(): Map<string, number> {
   const kinds = new Map<string, number>();
   for (const kind of process.getActiveResourcesInfo()) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);

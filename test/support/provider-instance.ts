@@ -6,7 +6,10 @@ import { call, plain, type ResourceProperties, urnOf } from "./provider-call";
 const TYPE = "pulumi:providers:email-security";
 const ID = "0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
 
-/** The engine's calls of the native plugin for one provider instance: the default one, or one that a program makes. */
+/**
+ * Makes the engine's calls to the native plugin for one provider instance: the default one, or one that a program
+ * creates.
+ */
 export class ProviderInstance {
   readonly #client: ResourceProviderClient;
   readonly #name: string;
@@ -32,7 +35,7 @@ export class ProviderInstance {
     return { inputs: plain(answer.getInputs()), failures };
   }
 
-  /** Secrets come in the clear, as the engine sends them here. */
+  /** The engine sends secrets in plain text here. */
   async diff(
     olds: ResourceProperties,
     news: ResourceProperties,
@@ -56,7 +59,7 @@ export class ProviderInstance {
     };
   }
 
-  /** @param inputs as checked: with the key as a secret. */
+  /** @param inputs the checked inputs, with the key as a secret. */
   async configure(inputs: ResourceProperties): Promise<void> {
     const request = new provider.ConfigureRequest();
     request.setId(ID);

@@ -10,47 +10,49 @@ import { call, plain, type ResourceProperties, type Start, urnOf } from "./provi
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";
 
-/** What the core is driven by: Pulumi's host of dynamic resources, or the native plugin. */
+/** The host of the provider's core: Pulumi's host of dynamic resources, or the native plugin. */
 export type TestProviderKind = "dynamic" | "native";
 
-/** The front that this vitest project is about. */
+/** The provider that this vitest project tests. */
 export const PROVIDER_KIND: TestProviderKind =
   process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
 
-/** Whether each provider is run in a process of its own, as by the engine, and not only those that need one. */
+/** Whether each provider gets its own process, as with the engine, instead of only those that need one. */
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
-/** The native plugin, as it is published: one file. */
+/** The native plugin as published: a single file. */
 export const PLUGIN = built("plugin/pulumi-resource-email-security", () => import("../../provider/plugin/main.ts"));
 
 export interface ProviderProcessOptions {
   /** Default: {@link PROVIDER_KIND}. */
   readonly providerKind?: TestProviderKind;
-  /** Configuration of the stack, or with `instance` that provider's own arguments, with the namespace before each key. */
+  /**
+   * The stack's configuration, or with `instance` that provider's own arguments, with the namespace before each key.
+   */
   readonly config?: Readonly<Record<string, string>>;
   /** The name of an explicit provider instance. Default: the process serves the default one. */
   readonly instance?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where the engine would be reached: {@link engineAddress}. The processes of one run are told the same. Default: a run of its own. */
+  /** The engine's address ({@link engineAddress}), the same for all processes of a run. Default: a run of its own. */
   readonly engine?: string;
   /** The program's directory, in which the engine starts the provider. Default: an arbitrary directory. */
   readonly directory?: string;
   /** A copy of the native plugin to run from its own directory. Default: the plugin that was built. */
   readonly copy?: string;
-  /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
+  /** Whether {@link ProviderProcess.start} configures it before returning. Default: true. */
   readonly isConfigured?: boolean;
-  /** Whether it waits between two readings of a list that may lag, as for a user. Default: only in a process of its own. */
+  /** Whether it waits between two reads of a lagging list, as for a user. Default: only in a process of its own. */
   readonly hasRealPauses?: boolean;
 }
 
-/** How the two fronts are spoken to, where that differs. */
+/** The differences between the protocols of the two providers. */
 interface ProviderProtocol {
   readonly program: () => string;
-  /** The package of its resources' types. */
+  /** The package name in its resource types. */
   readonly types: string;
-  /** What the engine sends besides, with all properties of a resource. */
+  /** The additional properties that the engine sends with a resource. */
   readonly extra: (handler: HandlerName) => ResourceProperties;
-  /** What a resource tells check of its name, which otherwise stands in its URN alone. */
+  /** The properties that pass a resource's name to check, which otherwise only sees it in the URN. */
   readonly buildNameProperties: (name: string) => ResourceProperties;
   readonly configure: (client: ResourceProviderClient, options: ProviderProcessOptions) => Promise<void>;
 }
@@ -84,18 +86,18 @@ const FRONTS: Readonly<Record<TestProviderKind, ProviderProtocol>> = {
 };
 
 /**
- * A real provider in a process, spoken to over gRPC as the engine does: Pulumi's host of dynamic resources
- * (`@pulumi/pulumi/cmd/dynamic-provider`), in which every resource is given by its serialized shell, so that it loads the
- * built package; or the native plugin as it is built.
+ * A real provider process, called over gRPC as the engine does: either Pulumi's host of dynamic resources
+ * (`@pulumi/pulumi/cmd/dynamic-provider`), where each resource carries its serialized provider, so that it loads the
+ * built package; or the native plugin as built.
  */
 export class ProviderProcess implements AsyncDisposable {
-  /** What was read so far of what the process prints for the person at the terminal; see {@link printedSoFar}. */
+  /** The output read so far, for the person at the terminal; see {@link printedSoFar}. */
   readonly printed: string[];
   readonly #providerKind: TestProviderKind;
   readonly #options: ProviderProcessOptions;
   #running: RunningProvider;
   #client: ResourceProviderClient;
-  /** Whether the process that runs now was asked for anything. */
+  /** Whether the current process has served any call. */
   #hasServed = false;
 
   private constructor(options: ProviderProcessOptions, printed: string[], running: RunningProvider) {
@@ -113,33 +115,33 @@ export class ProviderProcess implements AsyncDisposable {
     return started;
   }
 
-  /** The engine's first call, with the configuration of the stack. */
+  /** Makes the engine's first call, with the stack's configuration. */
   async configure(): Promise<void> {
     await FRONTS[this.#providerKind].configure(this.#client, this.#options);
   }
 
-  /** One resource of the process, or several that nothing has to tell apart. */
+  /** Returns one resource of the process, or several that need not be distinguished. */
   resource(handler: HandlerName, name = "one"): ProviderResource {
     const { types, extra, buildNameProperties } = FRONTS[this.#providerKind];
     const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
     return new ProviderResource(this, { urn, extra: extra(handler), nameProperties: buildNameProperties(name) });
   }
 
-  /** A resource of another dynamic provider that the process serves too, by its serialized text. */
+  /** Returns a resource of a third-party dynamic provider that the process serves too, by its serialized text. */
   foreign(text: string): ProviderResource {
     const urn = urnOf("pulumi-nodejs:dynamic:Resource", "one");
     return new ProviderResource(this, { urn, extra: { __provider: text }, nameProperties: {} });
   }
 
-  /** The gRPC client of the process that runs now. */
+  /** The gRPC client of the current process. */
   get client(): ResourceProviderClient {
     this.#hasServed = true;
     return this.#client;
   }
 
   /**
-   * What the process has printed before its last answer. It writes before it answers, so all of it lies in the pipes by
-   * then; a turn of the event loop reads what lies there.
+   * Returns the output printed before the last answer. The process writes before it answers, so all output is in the
+   * pipes by then; one turn of the event loop reads it.
    */
   async printedSoFar(): Promise<readonly string[]> {
     for (const _turn of [1, 2]) await new Promise((resolve) => setImmediate(resolve));
@@ -147,8 +149,8 @@ export class ProviderProcess implements AsyncDisposable {
   }
 
   /**
-   * Ends the provider and starts another, as the engine does between two runs. One that has served nothing is as good as
-   * another, and stays.
+   * Ends the provider and starts another, as the engine does between two runs. A provider that hasn't served any call
+   * is equivalent to a new one, and stays.
    */
   async nextRun(): Promise<void> {
     if (!this.#hasServed) return;
@@ -188,7 +190,10 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
   return await runAlone([process.execPath, program], { ...start, cwd: options.directory ?? process.cwd() });
 }
 
-/** One that is told how its process is started, by an environment of more than our settings, or not configured at once. */
+/**
+ * Returns whether the options need a process of their own: a directory, environment variables other than our settings,
+ * or no configuration at start.
+ */
 function hasOwnProcess({ environment = {}, isConfigured = true, directory }: ProviderProcessOptions): boolean {
   return (
     ALL_OWN ||
@@ -201,12 +206,12 @@ function hasOwnProcess({ environment = {}, isConfigured = true, directory }: Pro
 function clientOf({ port }: RunningProvider): ResourceProviderClient {
   return new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
     "grpc.max_receive_message_length": 400 * 1024 * 1024,
-    // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
+    // A partial failure comes in the trailers with its whole state. The engine accepts the same size.
     "grpc.max_metadata_size": 16 * 1024 * 1024,
   });
 }
 
-/** What the engine knows of a resource that is in state. */
+/** The engine's record of a resource in state. */
 interface Known {
   readonly id: string;
   readonly properties: ResourceProperties;
@@ -304,7 +309,7 @@ export class ProviderResource {
     return await this.#call((done) => this.#client.diff(request, done));
   }
 
-  /** @param options whether it is asked what would come of it, and how long it may take: default as long as it takes. */
+  /** @param options whether this is a preview, and the time limit. Default: no limit. */
   async create(
     inputs: ResourceProperties,
     { preview = false, seconds = 0 }: { readonly preview?: boolean; readonly seconds?: number } = {},
@@ -320,7 +325,7 @@ export class ProviderResource {
     return { id: answer.getId(), properties: plain(answer.getProperties()) };
   }
 
-  /** Undefined when the provider says that the resource is gone. Without properties, it is an import. */
+  /** Returns undefined if the provider reports the resource as deleted. Without properties, this is an import. */
   async read(
     id: string,
     properties?: ResourceProperties,
@@ -340,7 +345,7 @@ export class ProviderResource {
     return {
       id: answer.getId(),
       properties: plain(answer.getProperties()),
-      // As the engine keeps them where none are answered.
+      // If none are returned, the engine keeps its own.
       inputs: answer.getInputs() === undefined ? (inputs ?? {}) : plain(answer.getInputs()),
     };
   }
@@ -381,7 +386,7 @@ export class ProviderResource {
     await this.#call((done) => this.#client.delete(request, done));
   }
 
-  /** What the engine does for a declared resource that is not in state: check, then create. */
+  /** Declares a resource that is not in state, as the engine does: check, then create. */
   async declare(
     args: ResourceProperties,
   ): Promise<{ id: string; properties: ResourceProperties; inputs: ResourceProperties }> {
@@ -391,8 +396,8 @@ export class ProviderResource {
   }
 
   /**
-   * What the engine does in its next run, so in another process, for a declared resource that is in state: check, diff,
-   * and an update when there is a change.
+   * Declares a resource in state in the engine's next run, so in another process: check, diff, and an update if there
+   * is a change.
    */
   async change(
     resource: Known,
@@ -419,8 +424,7 @@ export class ProviderResource {
 }
 
 /**
- * Where the engine of a run would be reached, and nobody is; the processes of one run are told the same, those of another
- * are not.
+ * Returns an unused engine address. Processes of one run share an address; those of another run have a different one.
  */
 export function engineAddress(): string {
   return `unix:/nowhere/${Math.floor(Math.random() * 1e9)}`;

@@ -7,23 +7,23 @@ import { type Sandbox, SandboxError, type SandboxOptions, startSandbox } from ".
 import { type CommandLine, commandLine } from "./command-line";
 import { EngineProject, PLUGIN_LINES } from "./engine-project";
 
-/** What users of earlier releases have: a folder a release. */
+/** The files that users of earlier releases have: one directory per release. */
 const RELEASES = resolve("test/fixtures/releases");
 
 /*
- * State, journals and plans hold the service's address, and journals the place of the state: both are the same for ever. Who has the
- * port, which is below those that systems give away by themselves, has the folder too.
+ * State, journals and plans contain the service's address, and journals also the state's location, so both must never
+ * change. The port also works as a lock on the directory. It is below the range that systems assign automatically.
  */
 const PORT = 21_313;
 const DIRECTORY = "/tmp/email-security-kept-release";
 
-/** A tenant for each front, and those of a rollout and of one settings file. */
+/** One tenant per provider, and those for a rollout and for a single settings file. */
 const TENANTS = ["dynamic", "native", "second", "t0", "t1", "solo"] as const;
 
 export const FRONTS = ["dynamic", "native"] as const;
 export type ReleaseProviderKind = (typeof FRONTS)[number];
 
-/** The sandbox's own file. */
+/** The sandbox's data file. */
 const DATA = "sandbox.db";
 
 /** The comment that every program declares. */
@@ -33,14 +33,15 @@ export function keptReleases(): readonly string[] {
   return readdirSync(RELEASES).sort();
 }
 
-/** A file that a release has left, to be read. */
+/** Returns the content of a file that a release left behind. */
 export function keptFile(release: string, path: string): string {
   return join(RELEASES, release, path);
 }
 
 /**
- * A user's machine, with a service: one project a front, whose stacks hold a resource of each kind; and a repository of settings
- * files. A release is kept as what it leaves of that, and a later one has to go on with it.
+ * A user's machine with a service: one project per provider, whose stacks contain a resource of each kind, and a
+ * repository of settings files. Its files are stored per release, and later releases must be able to continue with
+ * them.
  */
 export class KeptRelease implements AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -52,7 +53,7 @@ export class KeptRelease implements AsyncDisposable {
     this.#data = data;
   }
 
-  /** Goes on with what a release has left. */
+  /** Continues with the files of a release. */
   static async of(release: string): Promise<KeptRelease> {
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
     await cp(join(RELEASES, release, DATA), data);
@@ -61,7 +62,7 @@ export class KeptRelease implements AsyncDisposable {
     return kept;
   }
 
-  /** Begins with a service where nothing was ever declared. */
+  /** Starts with a service to which nothing was ever declared. */
   static async blank(): Promise<KeptRelease> {
     const tenants = TENANTS.map((name) => ({
       name,
@@ -86,7 +87,7 @@ export class KeptRelease implements AsyncDisposable {
     return new KeptRelease(sandbox, data);
   }
 
-  /** The project of a front, with its stack `dev`. */
+  /** Returns the project of a provider, with its stack `dev`. */
   async project(providerKind: ReleaseProviderKind): Promise<EngineProject> {
     return await this.#engineIn(providerKind);
   }
@@ -100,7 +101,7 @@ export class KeptRelease implements AsyncDisposable {
     return project;
   }
 
-  /** The repository of settings files, with the key of a tenant for what is about one. */
+  /** Returns the repository of settings files, with one tenant's key for commands about a single tenant. */
   async repository(tenant: (typeof TENANTS)[number] = "solo"): Promise<Repository> {
     const pulumi = await this.#engineIn("files");
     return {
@@ -124,17 +125,17 @@ export class KeptRelease implements AsyncDisposable {
     return directory;
   }
 
-  /** Keeps all of it as what this release leaves, in the place of what was kept of it before. */
+  /** Stores all of it as this release's files, in place of those stored before. */
   async keepAs(release: string): Promise<void> {
     const target = join(RELEASES, release);
-    // What was released once is not what this would write.
+    // A published release's files must not be overwritten with those of the current code.
     if (existsSync(target)) throw new Error(`${target} is there: what ${release} leaves was kept already.`);
     await this.sandbox.close();
     const isKept = (path: string): boolean =>
       !/[\\/](node_modules|history|backups|locks|[^\\/]*\.(bak|attrs|lock))$/.test(path);
     await cp(DIRECTORY, target, { recursive: true, filter: isKept });
     await cp(this.#data, join(target, DATA));
-    // Where this repository and which machine it was is nobody's business.
+    // Removes the paths of this repository and this machine.
     for await (const file of glob("*/.state/.pulumi/stacks/*/*.json", { cwd: target })) {
       const text = await readFile(join(target, file), "utf8");
       const portableText = text.replaceAll(resolve("."), "/repository");
@@ -153,9 +154,9 @@ export class KeptRelease implements AsyncDisposable {
 
 /** A repository of settings files. */
 export interface Repository {
-  /** The engine in it. */
+  /** Runs Pulumi's CLI in the repository. */
   readonly pulumi: EngineProject;
-  /** Our command in it. */
+  /** Runs our command in the repository. */
   readonly command: CommandLine;
 }
 
@@ -163,7 +164,7 @@ function keyOf(tenant: (typeof TENANTS)[number]): string {
   return `sandbox-${tenant}-ci`;
 }
 
-/** Another checkout of this repository may be at the same test: there is one such port on a machine. */
+/** Retries, since another checkout may run the same test, and the port exists only once per machine. */
 async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
   for (const until = Date.now() + 60_000; ; await sleep(500)) {
     try {
@@ -175,13 +176,16 @@ async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-/** Everything that a user of this release can leave behind; told as it is done. */
+/** Creates every kind of data that a user of this release can leave behind, and prints each step. */
 export async function leaveAll(world: KeptRelease): Promise<void> {
   for (const providerKind of FRONTS) await leaveStack(world, providerKind);
   await leaveRepository(world);
 }
 
-/** A stack with a resource of each kind, and a second tenant by a Provider; keys are secrets of its configuration. */
+/**
+ * Creates a stack with a resource of each kind, and a second tenant through a Provider; keys are secrets in its
+ * configuration.
+ */
 async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind): Promise<void> {
   const project = await world.project(providerKind);
   const plugin = providerKind === "native" ? PLUGIN_LINES : "";
@@ -219,8 +223,8 @@ export const entryId = entry.entryId;
 }
 
 /**
- * A repository of settings files: a rollout that is done; one that waits at its gate; a stack that `apply` has made; and a plan
- * of a change to it, which was reviewed and not applied yet.
+ * Creates a repository of settings files: a completed rollout, one waiting at its gate, a stack created by `apply`, and
+ * a reviewed plan for a change to it that isn't applied yet.
  */
 async function leaveRepository(world: KeptRelease): Promise<void> {
   const { pulumi, command } = await world.repository();
@@ -272,7 +276,7 @@ waves:
 `;
 }
 
-/** A tenant's settings file. */
+/** Formats a tenant's settings file. */
 export function settingsOf(name: string, more = ""): string {
   return `version: 1
 include: [baseline.yaml]

@@ -1,7 +1,7 @@
 import type { ReviewItem, ReviewReport } from "../../provider/commands/review/review-schema";
 import { HOSTILE } from "./hostile-text";
 
-/** A review of these things. */
+/** Builds a review report of these items. */
 export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewReport> = {}): ReviewReport {
   return {
     format: 1,
@@ -17,7 +17,7 @@ export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewR
 
 const place = { file: "settings/acme.yaml", line: 12, column: 5 };
 
-/** One of most kinds, the worst first. */
+/** One item of most kinds, the most severe first. */
 export const mixedReview = reviewReport(
   [
     {
@@ -95,13 +95,13 @@ export const mixedReview = reviewReport(
   },
 );
 
-/** Nothing to look at in what could be read. */
+/** A review without items, and with data that could not be read. */
 export const unreadReview = reviewReport([], { unread: ["Of the threats, none could be read: 500."] });
 
-/** Nothing to look at. */
+/** A review without items. */
 export const emptyReview = reviewReport([]);
 
-/** So many things. */
+/** Builds a review with this many items. */
 export function hugeReview(count: number): ReviewReport {
   return reviewReport(
     Array.from({ length: count }, (_, at) => ({
@@ -114,7 +114,7 @@ export function hugeReview(count: number): ReviewReport {
   );
 }
 
-/** A text in every place that takes one. */
+/** Builds a review with the text in every field that accepts text. */
 export function reviewOfText(text: string): ReviewReport {
   const one: ReviewItem = {
     list: "allow",

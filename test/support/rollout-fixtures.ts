@@ -8,18 +8,18 @@ import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { targetOf } from "./journal-story";
 import { emptyPlan } from "./plans";
 
-/** What a rollout is to be like in a journal. */
+/** The properties of a rollout to write to a journal. */
 export interface Writing {
-  /** What each tenant's plan changes; those without a change are unchanged. In the order of the waves. */
+  /** The planned changes of each tenant, in wave order; a tenant without changes is unchanged. */
   readonly tenants: Readonly<Record<string, readonly RecordedChange[]>>;
-  /** Those that fail. */
+  /** The tenants that fail. */
   readonly failing?: readonly string[];
-  /** How it ends. Default: done. `waiting`, `stopped` and `running`: after the first tenant that changes. */
+  /** The final state. Default: done. `waiting`, `stopped` and `running` end after the first tenant with changes. */
   readonly end?: "done" | "abandoned" | "waiting" | "stopped" | "running";
-  /** Settings files by their path; of a tenant that none is given of, an empty one. */
+  /** Settings files by path. Default for each tenant: an empty file. */
   readonly files?: Readonly<Record<string, string>>;
   readonly spec?: Partial<RolloutSpec>;
-  /** The lowest sequence number that it can get. Default: the one after all in the journal. */
+  /** The lowest sequence number it may get. Default: the one after all in the journal. */
   readonly seq?: number;
 }
 
@@ -32,7 +32,7 @@ export const FAILED: TenantError = {
 
 const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
 
-/** Writes a rollout as a run of it does: one wave, and each tenant by the journal's own verbs. Answers its id. */
+/** Writes a rollout as a run does: one wave, and each tenant through the journal's own methods. Returns its id. */
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
   const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
@@ -92,7 +92,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
   return id;
 }
 
-/** An entry that comes to a list. */
+/** Builds the change that adds an entry to a list. */
 export function added(value: string, more: Partial<RecordedChange> = {}): RecordedChange {
   return {
     sign: "add",

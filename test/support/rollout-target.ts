@@ -1,6 +1,6 @@
 import type { Target } from "../../provider/rollout/model/target";
 
-/** A tenant as `tenants.yaml` may declare it. */
+/** Builds a tenant as declared in `tenants.yaml`. */
 export function target(
   name: string,
   labels: Readonly<Record<string, string>> = {},

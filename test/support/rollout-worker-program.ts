@@ -6,8 +6,8 @@ import { runPgBossWorker } from "../../provider/rollout/queue/pg-boss-worker";
 import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
 
 /**
- * A worker of rollouts in a process of its own: real in all but the work, which is to wait. It tells what it does over the
- * channel to the process that has started it.
+ * A rollout worker in its own process. Everything is real except the work, which just waits. It reports its actions
+ * over the channel to its parent process.
  */
 async function main(): Promise<void> {
   const { url, name, concurrency, jobMs, holds } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
     if (claimed === undefined) return;
     const { tenant } = job;
     const { attempt } = claimed;
-    // What a job must do that is told to stop; but this one then tries to write its late result.
+    // A job must stop here; this one then also tries to write its late result.
     signal.addEventListener("abort", () => tell({ kind: "lost", tenant, attempt, why: String(signal.reason) }));
     await sleep(jobMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
     if (aborted.signal.aborted) return;

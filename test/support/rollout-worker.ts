@@ -8,16 +8,16 @@ export interface WorkerSettings {
   readonly url: string;
   readonly name: string;
   readonly concurrency: number;
-  /** How long each tenant takes, in milliseconds. */
+  /** The duration of each tenant's job, in milliseconds. */
   readonly jobMs: number;
-  /** A name that it holds, as a coordinator does. */
+  /** A lock name that it holds, as a coordinator does. */
   readonly holds?: string;
 }
 
-/** Begin nothing more; end at once; or: all jobs under way are through now. */
+/** `stop`: start nothing more; `abort`: end at once; `end jobs`: finish all running jobs now. */
 export type ToWorker = "stop" | "abort" | "end jobs";
 
-/** What a worker does, and when, in milliseconds since 1970. */
+/** A worker's action and its time, in milliseconds since 1970. */
 export type WorkerEvent = { readonly at: number } & WorkerHappening;
 
 export type WorkerHappening =
@@ -31,14 +31,14 @@ export type WorkerHappening =
     }
   | { readonly kind: "lost"; readonly tenant: string; readonly attempt: number; readonly why: string };
 
-/** A worker in a process of its own, which can be killed and stopped. */
+/** A worker in its own process, which can be killed and paused. */
 export class RolloutWorker implements AsyncDisposable {
   readonly name: string;
   readonly events: WorkerEvent[] = [];
   readonly #process: ChildProcess;
   readonly #heard = new Set<() => void>();
 
-  /** @param before a command that runs the process, as `ip netns exec somewhere`. */
+  /** @param before a command prefix that runs the process, such as `ip netns exec somewhere`. */
   constructor(settings: WorkerSettings, before: readonly string[] = []) {
     this.name = settings.name;
     const program = `${RUN_SOURCES} await import(process.env.PROGRAM);`;
@@ -58,17 +58,17 @@ export class RolloutWorker implements AsyncDisposable {
     });
   }
 
-  /** One that has died meanwhile tells so by its exit. */
+  /** The exit event reports a process that has died in the meantime. */
   tell(message: ToWorker): void {
     this.#process.send(message, () => {});
   }
 
-  /** Sends it a signal; SIGSTOP and SIGCONT among them. */
+  /** Sends a signal, such as SIGSTOP or SIGCONT. */
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }
 
-  /** The first event of a kind, once it is there. */
+  /** Resolves to the worker's `count`-th event of a kind. */
   async heard(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
     for (;;) {
       const event = this.events.filter((one) => one.kind === kind)[count - 1];

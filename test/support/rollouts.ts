@@ -11,19 +11,19 @@ import { HOSTILE } from "./hostile-text";
 
 export interface RolloutOptions {
   readonly tenants: number;
-  /** The numbers of tenants that fail, from 0. */
+  /** The indexes of the tenants that fail, from 0. */
   readonly failing?: readonly number[];
-  /** Every so many tenants, one holds already what is declared. Default: 5; 0 for none. */
+  /** Every n-th tenant already matches its declaration. Default: 5; 0 for none. */
   readonly unchangedEvery?: number;
   /** Text to append to strings from outside, such as names and messages. Default: empty. */
   readonly text?: string;
-  /** What tenants are called. */
+  /** Returns the name of the tenant at an index. */
   readonly nameOf?: (index: number) => string;
   readonly tolerated?: number;
   readonly changes?: number;
 }
 
-/** A rollout from its plan to its end: what was known before, all that happened, and what was known after. */
+/** A rollout from its plan to its end: the report before, all events, and the report after. */
 export interface PlayedRollout {
   readonly before: RolloutReport;
   readonly events: readonly RolloutEvent[];
@@ -32,7 +32,7 @@ export interface PlayedRollout {
 
 const START = Date.UTC(2026, 10, 21, 8, 0, 0);
 
-/** As a coordinator would tell it, worked out on paper: waves of 2 %, 15 % and the rest, durations of 3 to 20 s. */
+/** Computes a rollout as a coordinator would report it: waves of 2 %, 15 % and the rest, durations of 3 to 20 s. */
 export function playRollout(options: RolloutOptions): PlayedRollout {
   const { failing = [], unchangedEvery = 5, text = "", tolerated = 2 } = options;
   const failed = new Set(failing);
@@ -268,7 +268,7 @@ function at(ms: number): string {
   return new Date(START + ms).toISOString();
 }
 
-/** Of each kind one. */
+/** One rollout of each kind. */
 export const rollouts = {
   small: playRollout({ tenants: 3 }),
   middle: playRollout({ tenants: 30, failing: [7] }),
@@ -282,7 +282,7 @@ export const rollouts = {
   hostile: playRollout({ tenants: 12, failing: [2, 5], text: Object.values(HOSTILE).join(" ") }),
 } as const;
 
-/** With the text in every place of it that comes from outside. */
+/** Returns a rollout with the text in every field that outsiders control. */
 export function rolloutOf(text: string, tenants = 8): PlayedRollout {
   return playRollout({ tenants, failing: [2, 5], text });
 }

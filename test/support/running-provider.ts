@@ -7,25 +7,25 @@ import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
 import { compiled } from "./compile-cache";
 import { runEnvironment } from "./run-environment";
 
-/** A provider that runs, and listens. */
+/** A running provider that accepts calls. */
 export interface RunningProvider {
   readonly port: string;
   kill(signal: NodeJS.Signals): void;
-  /** Ends it, whatever it does; done when nothing of it is left. */
+  /** Ends the provider, whatever it is doing; resolves once nothing of it is left. */
   stop(): Promise<void>;
 }
 
 export interface ProviderStart {
-  /** Where the engine would be reached. */
+  /** The engine's address. */
   readonly engine: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Is handed each line that it prints, but the port. */
+  /** Called with each line that it prints, except the port. */
   readonly print: (line: string) => void;
-  /** Whether it waits between two readings of a list that may lag. In a process of its own it always does. */
+  /** Whether it waits between two reads of a lagging list. A process of its own always does. */
   readonly hasRealPauses: boolean;
 }
 
-/** A provider in a process of its own, as the engine starts it. */
+/** Starts a provider in its own process, as the engine does. */
 export async function runAlone(
   [executable = "", ...args]: readonly string[],
   { engine, environment, print, cwd }: ProviderStart & { readonly cwd: string },
@@ -38,7 +38,7 @@ export async function runAlone(
 const HOST = join(__dirname, "provider-host.mts");
 const OURS = join(__dirname, "../../provider/");
 
-/** The hosts that run nothing at the moment: each of vitest's workers has its own, for all of its files. */
+/** The idle hosts: each vitest worker has its own, shared by all its files. */
 const resting: Child[] = [];
 
 /**
@@ -64,7 +64,7 @@ export async function runInHost(
   };
 }
 
-/** The pauses between two readings of a list that may lag, and the whole of them. */
+/** Returns the pauses between two reads of a lagging list, and their sum. */
 function lagPauses(): number[] {
   const pauses: number[] = [LIST_LAG_MS];
   let left = LIST_LAG_MS;
@@ -79,7 +79,10 @@ function newHost(): Child {
   return new Child(spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: whole({}) }));
 }
 
-/** Ends what a host runs, and answers whether it can run another: not where it ended itself, or something is under way still. */
+/**
+ * Ends the provider in a host and returns whether the host can run another: not if it has ended itself, or if something
+ * is still running.
+ */
 async function isFree(host: Child): Promise<boolean> {
   const answer = host.answerTo({ end: true });
   const printed = host.printsTwice("provider-host: ended");
@@ -92,10 +95,10 @@ function whole(environment: Readonly<Record<string, string>>): Record<string, st
   return { ...runEnvironment(), ...compiled(), ...environment };
 }
 
-/** A child process, and what it prints on either stream. */
+/** A child process and its output on both streams. */
 class Child {
   readonly #process: ChildProcess;
-  /** Undefined, once it has ended. */
+  /** Resolves to undefined once the process has ended. */
   readonly #ended: Promise<undefined>;
   #take: (line: string) => void = () => undefined;
 
@@ -107,7 +110,7 @@ class Child {
     }
   }
 
-  /** The port that it prints; the other lines are handed on, until something else is waited for. */
+  /** Resolves to the port that it prints; passes the other lines on, until the next wait. */
   async port(print: (line: string) => void): Promise<string> {
     const lines: string[] = [];
     const found = new Promise<string>((resolve) => {
@@ -122,7 +125,7 @@ class Child {
     throw new Error(`the provider process ended with ${this.#process.exitCode}: ${lines.join("\n")}`);
   }
 
-  /** Resolves when both streams have shown this line; those before it are handed on still. */
+  /** Resolves when both streams have shown this line; passes earlier lines on. */
   async printsTwice(wanted: string): Promise<void> {
     const take = this.#take;
     let times = 0;
@@ -134,7 +137,7 @@ class Child {
     });
   }
 
-  /** Undefined where the process ends instead. */
+  /** Sends a message and resolves to the answer, or to undefined if the process ends first. */
   async answerTo(message: object): Promise<unknown> {
     if (!this.#process.connected) return undefined;
     const answered = once(this.#process, "message") as Promise<[unknown]>;
@@ -142,7 +145,7 @@ class Child {
     return (await Promise.race([answered, this.#ended]))?.[0];
   }
 
-  /** One that has died meanwhile tells so by its exit. */
+  /** The exit event reports a process that has died in the meantime. */
   send(message: object): void {
     this.#process.send(message, () => {});
   }

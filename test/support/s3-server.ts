@@ -6,8 +6,8 @@ import { goTool } from "./go-tool";
 const BUCKET = "states";
 
 /**
- * A server of S3's protocol over loopback with one bucket, which it keeps in memory: a real one, of another maker than the
- * client that Pulumi speaks to it with. It asks for no credentials, and the client sends none without having some.
+ * An S3-compatible server on loopback with one bucket in memory. It is a real server, from a different vendor than the
+ * client in Pulumi. It requires no credentials, and the client sends none unless it has some.
  */
 export class S3Server implements AsyncDisposable {
   readonly #process: ChildProcess;
@@ -35,12 +35,12 @@ export class S3Server implements AsyncDisposable {
     return new S3Server(child, `127.0.0.1:${port}`);
   }
 
-  /** The bucket as a state backend, as Pulumi takes it. */
+  /** The bucket's URL as a Pulumi state backend. */
   get backend(): string {
     return `s3://${BUCKET}?endpoint=${this.#address}&s3ForcePathStyle=true&disableSSL=true&region=eu-central-1`;
   }
 
-  /** The names of all objects that begin so, sorted. */
+  /** Returns the sorted names of all objects with this prefix. */
   async names(prefix = ""): Promise<string[]> {
     const answer = await this.#ask("GET", `?list-type=2&prefix=${encodeURIComponent(prefix)}`);
     const text = await answer.text();
@@ -48,7 +48,7 @@ export class S3Server implements AsyncDisposable {
     return [...text.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, name = ""]) => name).sort();
   }
 
-  /** All that the bucket holds, by name. */
+  /** Returns all objects of the bucket by name. */
   async objects(): Promise<Map<string, string>> {
     const names = await this.names();
     const texts = await Promise.all(names.map(async (name) => await (await this.#ask("GET", name)).text()));

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { built } from "./build-output";
 
-// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+// The subprocess runs the built package; `npm test` builds it before the tests.
 const COMMAND = built(
   "commands/sandbox/sandbox-command.js",
   () => import("../../provider/commands/sandbox/sandbox-command.ts"),
@@ -10,9 +10,9 @@ const COMMAND = built(
 
 export interface RunningSandbox {
   process: ChildProcessByStdio<null, Readable, Readable>;
-  /** The address that it printed; rejects when it ends without one. */
+  /** The printed address; rejects if the command ends without one. */
   url: Promise<string>;
-  /** What it wrote and how it ended. */
+  /** The output and the exit code. */
   ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
@@ -35,7 +35,7 @@ export function runCommand(args: string[]): RunningSandbox {
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
   });
-  // Whoever only waits for the end need not look at the address.
+  // A caller that only waits for the end may ignore the address.
   url.catch(() => {});
   const ended = new Promise<Awaited<RunningSandbox["ended"]>>((resolve) => {
     child.once("close", (code) => resolve({ code, stdout, stderr }));

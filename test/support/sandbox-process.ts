@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type RunningSandbox, runCommand } from "./sandbox-command";
 
-/** The sandbox in a process of its own that keeps its data in a file, so that it can be killed and come back. */
+/** The sandbox in its own process with a data file, so that it can be killed and restarted. */
 export class SandboxProcess implements AsyncDisposable {
   readonly #data: string;
   #command: RunningSandbox;
@@ -18,7 +18,7 @@ export class SandboxProcess implements AsyncDisposable {
     return new SandboxProcess(data, command, await command.url);
   }
 
-  /** Where it listens now; another address after each start. */
+  /** The current address, which changes with each start. */
   get url(): string {
     return this.#url;
   }
@@ -28,7 +28,7 @@ export class SandboxProcess implements AsyncDisposable {
     return exitCode === null && signalCode === null;
   }
 
-  /** Ends it by SIGKILL; done when it is gone. */
+  /** Kills the process with SIGKILL; resolves once it is gone. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
     const gone = once(this.#command.process, "exit");
@@ -36,7 +36,7 @@ export class SandboxProcess implements AsyncDisposable {
     await gone;
   }
 
-  /** Starts it again on its data. */
+  /** Restarts the sandbox with its data. */
   async restart(): Promise<void> {
     await this.kill();
     this.#command = runSandbox(this.#data);

@@ -3,10 +3,10 @@ import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/
 import { click } from "./console";
 import { ProviderProcess } from "./provider-process";
 
-/** How the request looks by which a run sees whose tenant it is. */
+/** The trace line prefix of the request with which a run identifies its tenant. */
 export const SEES_PEOPLE = "GET /vip_employees?page=1&page_size=100 ";
 
-/** Both lists are asked for at once, and either may come first. */
+/** Sorts concurrent requests: both lists are read at once, and either may come first. */
 function sideBySide(lines: readonly string[]): string[] {
   const result = [...lines];
   for (const [at, line] of result.entries()) {
@@ -17,7 +17,7 @@ function sideBySide(lines: readonly string[]): string[] {
   return result;
 }
 
-/** A sandbox and a provider process that manages its tenant "acme" with the CI key. */
+/** A sandbox, and a provider process that manages its tenant "acme" with the CI key. */
 export interface ManagedSandboxTenant extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly provider: ProviderProcess;
@@ -26,13 +26,13 @@ export interface ManagedSandboxTenant extends AsyncDisposable {
    * tenant it is, is left out: duplicate-tenants.test.ts counts it.
    */
   trace(): string[];
-  /** The same without reads. */
+  /** Returns the same without reads. */
   writes(): string[];
-  /** A request of a colleague in the console. */
+  /** Sends a colleague's request in the console. */
   console(method: string, path: string, body?: unknown): Promise<{ results: Record<string, unknown> }>;
 }
 
-/** @param environment more for the provider process, such as settings. */
+/** @param environment additional environment variables of the provider process, such as settings. */
 export async function sandboxTenant(
   options: SandboxOptions = {},
   environment: Record<string, string> = {},
@@ -72,13 +72,13 @@ export async function sandboxTenant(
   };
 }
 
-/** How a shared reading of both lists looks in a trace. */
+/** The trace of a shared read of both lists. */
 export const READ_BOTH_LISTS = [
   "GET /allow_deny_entries?list=allow&page=1&page_size=200 200",
   "GET /allow_deny_entries?list=deny&page=1&page_size=200 200",
 ];
 
-/** A trace of nothing but readings of both lists, as many as it takes to be sure that something is gone. */
+/** Asserts that a trace consists of reads of both lists only, as many as it takes to confirm that something is gone. */
 export function expectReadings(trace: readonly string[]): void {
   expect([...new Set(trace)].sort()).toEqual(READ_BOTH_LISTS);
   expect(trace.length).toBeGreaterThan(READ_BOTH_LISTS.length);
@@ -87,7 +87,7 @@ export function expectReadings(trace: readonly string[]): void {
 
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 
-/** One tenant for tests that change nothing that another of them looks at. */
+/** Returns one tenant for tests that don't interfere with each other. */
 export function sharedTenant(options: SandboxOptions = {}): () => ManagedSandboxTenant {
   let tenant: ManagedSandboxTenant;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ export function sharedTenant(options: SandboxOptions = {}): () => ManagedSandbox
   return () => tenant;
 }
 
-/** A later run of the engine: another provider on the same tenant, that has read nothing yet. */
+/** Starts a later run of the engine: another provider process on the same tenant, which has read nothing yet. */
 export async function laterRun(tenant: ManagedSandboxTenant): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },

@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import { PARTS, type PartName } from "../long/parts";
 
 /*
- * How much of the long matrices a run takes. `npm test` takes a sample of each. `npm run test:long` takes all of one of them, a
- * shard at a time, and says which by `EMAIL_SECURITY_TEST_SHARD`: "kills:40+10" are ten cases of the part `kills`, from its
- * 40th on, in an order that is given by `EMAIL_SECURITY_TEST_SEED`.
+ * Determines how much of the long matrices a run covers. `npm test` runs a sample of each. `npm run test:long` runs one
+ * of them in full, a shard at a time, selected by `EMAIL_SECURITY_TEST_SHARD`: "kills:40+10" means ten cases of the
+ * part `kills`, starting at its 40th, in an order determined by `EMAIL_SECURITY_TEST_SEED`.
  */
 
-/** Gives the order of the cases in a shard, what a sample is drawn by, and the stories that are told in a shard. */
+/** Determines the order of the cases in a shard, the samples, and the stories of a shard. */
 export const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 
 const shard = readShard(process.env["EMAIL_SECURITY_TEST_SHARD"]);
 
-/** The cases of a matrix that this run takes. */
+/** Returns the cases of a matrix that this run covers. */
 export function matrix<Case>(part: PartName, all: readonly Case[], sample: readonly Case[]): readonly Case[] {
   const { cases } = PARTS[part];
   if (all.length !== cases) {
@@ -22,7 +22,10 @@ export function matrix<Case>(part: PartName, all: readonly Case[], sample: reado
   return shuffled(all).slice(shard?.from, (shard?.from ?? 0) + (shard?.count ?? 0));
 }
 
-/** How many stories fast-check tells, and which: of a seed, those from one on are told again by their number as `path`. */
+/**
+ * Returns fast-check's number of stories and the stories to play. In a shard, `path` is the number of the first story
+ * of the seed to replay.
+ */
 export function stories<Sample extends { readonly numRuns: number; readonly seed?: number }>(
   part: PartName,
   sample: Sample,
@@ -31,17 +34,20 @@ export function stories<Sample extends { readonly numRuns: number; readonly seed
   return { numRuns: shard.count, seed: SEED, path: String(shard.from) };
 }
 
-/** How large something is: whole where its part is run, small in a sample. */
+/** Returns a size: the full one if the part runs in full, the small one in a sample. */
 export function sized<Size>(part: PartName, whole: Size, small: Size): Size {
   return isRun(part) ? whole : small;
 }
 
-/** How long a test may take, in milliseconds. A shard has no limit of its own: who runs it ends what hangs. */
+/**
+ * Returns a test's time limit in milliseconds. Tests in a shard have none of their own: the shard's runner ends hanging
+ * tests.
+ */
 export function timeLimit(ms: number): number {
   return shard === undefined ? ms : 0;
 }
 
-/** Whether it is a part that is run, over whichever front. */
+/** Returns whether the part runs in full, over either provider. */
 function isRun(part: PartName): boolean {
   return shard?.part.replace(/-native$/, "") === part;
 }
@@ -53,7 +59,7 @@ function readShard(text: string | undefined) {
   return { part, from: Number(from), count: Number(count) };
 }
 
-/** The same order for the same seed, whatever is shuffled. */
+/** Shuffles deterministically: the same seed gives the same order. */
 function shuffled<Case>(cases: readonly Case[]): readonly Case[] {
   const place = (at: number): string => createHash("sha256").update(`${SEED} ${at}`).digest("hex");
   return cases

@@ -1,6 +1,9 @@
 import type { ScenarioTenant } from "../../provider/sandbox";
 
-/** An entry as somebody clicked it into a tenant of the sandbox: of all mail, and of what its value is. */
+/**
+ * Builds an entry as added in the console of a sandbox tenant: in the global scope, with the type that matches its
+ * value.
+ */
 export function clickedEntry(
   list: "allow" | "deny",
   value: string,
@@ -18,7 +21,7 @@ export function clickedEntry(
   };
 }
 
-/** A tenant of the sandbox with these entries, and nothing else. */
+/** Builds a sandbox tenant with these entries and nothing else. */
 export function tenantWith(name: string, entries: ScenarioTenant["entries"]): ScenarioTenant {
   return {
     name,

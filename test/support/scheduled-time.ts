@@ -1,13 +1,16 @@
 import type { Time } from "../../provider/client";
 import { turn } from "./virtual-time";
 
-/** A clock that moves on only when nobody can do anything more, and then to the next who wakes, who may be late. */
+/** A clock that advances only when nothing else can run, and then to the next sleeper's time, plus its lateness. */
 export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
   atMs: number;
   readonly #lateness: () => number;
   readonly #sleepers: { wakesAt: number; wake: () => void }[] = [];
 
-  /** @param lateness how late the next one wakes, in milliseconds; all others wait for it, as in a process that is busy. */
+  /**
+   * @param lateness returns how late the next sleeper wakes, in milliseconds. All others wait for it, as in a busy
+   * process.
+   */
   constructor(atMs: number, lateness: () => number = () => 0) {
     this.atMs = atMs;
     this.#lateness = lateness;
@@ -17,11 +20,11 @@ export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
 
   readonly sleep = (ms: number) =>
     new Promise<void>((wake) => {
-      // As real timers: whole milliseconds, and at least one.
+      // Like real timers: whole milliseconds, at least one.
       this.#sleepers.push({ wakesAt: this.atMs + Math.max(1, Math.trunc(ms)), wake });
     });
 
-  /** Until this is settled. */
+  /** Advances the clock until the promise settles. */
   async until(done: Promise<unknown>): Promise<void> {
     let isDone = false;
     const settle = () => (isDone = true);

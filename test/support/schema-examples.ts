@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import schema from "../../provider/cmd/pulumi-resource-email-security/schema.json";
 
-/** The programs that registries show of each resource, by their language as a fence names it. */
+/** The example programs that registries show for each resource, keyed by the language of their code fence. */
 export const EXAMPLES = Object.entries(schema.resources).map(([token, { description }]) => {
   const blocks = [...description.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
   return {

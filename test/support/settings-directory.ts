@@ -5,13 +5,12 @@ import { dirname, join } from "node:path";
 /** A temporary directory with settings files. */
 export interface SettingsDirectory extends Disposable {
   readonly path: string;
-  /** The whole path of a file in it. */
+  /** Returns the absolute path of a file in it. */
   readonly at: (name: string) => string;
-  /** Writes a file. */
   readonly write: (name: string, text: string) => void;
 }
 
-/** @param files their texts, by name. */
+/** @param files file contents by name. */
 export function createSettingsDirectory(files: Readonly<Record<string, string>>): SettingsDirectory {
   const path = mkdtempSync(join(tmpdir(), "email-security-settings-"));
   const directory: SettingsDirectory = {

@@ -3,14 +3,14 @@ import { devNull } from "node:os";
 import { runEnvironment } from "./run-environment";
 import { createSettingsDirectory, type SettingsDirectory } from "./settings-directory";
 
-/** Settings files with a past: a git repository that nobody's own settings of git reach. */
+/** Settings files in a git repository that ignores the user's own git configuration. */
 export interface SettingsHistory extends SettingsDirectory {
   readonly git: (...args: string[]) => string;
-  /** Writes files and commits all; undefined removes one. Answers the commit's id. */
+  /** Writes files and commits them all; undefined removes a file. Returns the commit id. */
   readonly commit: (message: string, files: Readonly<Record<string, string | undefined>>) => string;
 }
 
-/** The environment of git in tests. */
+/** The environment for git in tests. */
 export const GIT_ENVIRONMENT = {
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_CONFIG_GLOBAL: devNull,

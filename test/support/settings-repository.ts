@@ -3,10 +3,10 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { createSettingsDirectory, type SettingsDirectory } from "./settings-directory";
 
-/** A git repository with settings files, all of them committed on `main`. */
+/** A git repository with settings files, all committed on `main`. */
 export interface SettingsRepository extends SettingsDirectory {
   readonly git: (...args: string[]) => string;
-  /** Writes a program for a shell, and makes it one that can be run. */
+  /** Writes an executable shell script. */
   readonly program: (name: string, script: string) => string;
 }
 
@@ -33,7 +33,7 @@ export function settingsRepository(files: Readonly<Record<string, string>>): Set
 export function withRemote(repository: SettingsRepository, address: string): SettingsDirectory {
   const remote = createSettingsDirectory({});
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
-  // git tells the program at the other end as the last argument.
+  // git passes the remote program as the last argument.
   const ssh = repository.program(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
   repository.git("config", "core.sshCommand", ssh);
   repository.git("config", "ssh.variant", "ssh");

@@ -1,9 +1,9 @@
 import { type SettingsHistory, settingsHistory } from "./settings-history";
 
-/** What somebody wrote into a commit, to do something where it is printed. */
+/** A commit message that contains text interpreted where it is printed. */
 export const HOSTILE = "Allow it \u001b[31m##vso[task.complete]done\u202e";
 
-/** A baseline that denies `flood.example`, by three commits. */
+/** Creates a baseline that denies `flood.example`, in three commits. */
 export function deniedFlood(): SettingsHistory {
   const repository = settingsHistory();
   repository.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");

@@ -1,5 +1,6 @@
 /*
- * Preloaded into a process, sets its clock back: node --import ".../shifted-clock.mts?behindMs=120000". A negative number sets it ahead.
+ * A preload module that sets a process's clock back: node --import ".../shifted-clock.mts?behindMs=120000". A negative
+ * number sets it ahead.
  */
 
 const behindMs = Number(new URL(import.meta.url).searchParams.get("behindMs"));

@@ -14,20 +14,20 @@ import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rol
 import type { TenantState } from "../../provider/rollout/model/wave";
 import { evidenceBaseOf } from "./evidence-base";
 
-/** Which fleet a site is made of. */
+/** The size of the fleet that a site is generated from. */
 export interface MadeFleet {
   readonly tenants: number;
-  /** How many entries each has. */
+  /** The number of entries of each tenant. */
   readonly entries: number;
-  /** How many of these are its own; the others are of a baseline that all include. */
+  /** The number of these that are its own; the others come from a baseline that all tenants include. */
   readonly own: number;
-  /** What stands wherever somebody else decides what stands there. Default: nothing special. */
+  /** Text that is added to every field whose content somebody else controls. Default: empty. */
   readonly text?: string;
 }
 
 const AT = "2026-11-23T06:00:00.000Z";
 
-/** All that a site is made of, of a fleet that nobody has. Some of its tenants are not in step. */
+/** Generates the data of a site for an invented fleet. Some of its tenants are out of sync. */
 export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet): SiteData {
   const store = new EntryStore();
   const baseline = Array.from({ length: entries - own }, (_, at) =>
@@ -38,7 +38,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
     const file = `settings/${name}.yaml`;
     const owned = Array.from({ length: own }, (_, at) => entryOf(`own${at}.${name}.example`, file, at + 4, text));
     const tenant = tenantOf(name, number, entries, text);
-    // Of files with mistakes nothing is known.
+    // Nothing is known about files with errors.
     if (tenant.standing !== "unusable") {
       store.addDeclared(name, {
         entries: [...baseline, ...owned],
@@ -108,17 +108,17 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
   };
 }
 
-/** All files of a site, by their paths. */
+/** Returns all files of a site by path. */
 export function filesOf(data: SiteData): ReadonlyMap<string, string> {
   return new Map<string, string>([...generateSiteFiles(data)] satisfies SiteFile[]);
 }
 
-/** How large all files are together. */
+/** Returns the total size of all files. */
 export function bytesOf(files: ReadonlyMap<string, string>): number {
   return [...files.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-/** A site in a folder for temporary files. */
+/** A site in a temporary directory. */
 export class WrittenSite implements Disposable {
   readonly directory = mkdtempSync(join(tmpdir(), "email-security-site-"));
 
@@ -206,7 +206,7 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
   return { ...read, standing: "in-step", drift: [], behind: [] };
 }
 
-/** A run each morning, in which more and more has drifted. */
+/** Generates daily runs with growing drift. */
 function runsBefore(status: FleetStatus): SiteRun[] {
   const last = buildSiteRun(status);
   return Array.from({ length: 20 }, (_, day) => ({
@@ -224,7 +224,7 @@ const DAY_MS = 86_400_000;
 const START = Date.parse("2026-11-20T08:00:00.000Z");
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A rollout that stopped, and an older one that was rolled back and pruned. */
+/** Generates a stopped rollout, and an older one that was rolled back and pruned. */
 function rolloutsOf(tenants: readonly TenantStatus[], text: string): RecentRollouts {
   const names = tenants.map(({ name }) => name);
   const stopped = shownOf(names, text, {
@@ -274,7 +274,9 @@ interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
   readonly prunedAt?: string;
 }
 
-/** Its first three tenants are the wave canary; of the others the fourth failed, and the fifth was as declared. */
+/**
+ * The first three tenants form the wave canary; of the others, the fourth failed and the fifth was already as declared.
+ */
 function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ...about }: MadeRollout): RolloutDetails {
   const changes: readonly RecordedChange[] = [
     { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },

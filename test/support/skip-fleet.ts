@@ -10,19 +10,19 @@ import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
 import { LocalQueue } from "../../provider/rollout/queue/local-queue";
 import { targetOf } from "./journal-story";
 
-/** Whose stacks the rollouts are of. */
+/** The project and state backend of the rollouts. */
 export const WHOSE = { project: "p", backend: "b" } as const;
 
 const NEVER = new AbortController().signal;
 
-/** A fleet of five in two waves, whose changes are in memory; the coordinator and the journal are the real ones. */
+/** A fleet of five tenants in two waves, changed only in memory; the coordinator and the journal are real. */
 export class SkippingFleet implements AsyncDisposable {
   readonly journal: Journal;
-  /** What was changed, in order. */
+  /** The changed tenants, in order. */
   readonly changed: string[] = [];
   readonly failing = new Set<string>();
   readonly events: RolloutEvent[] = [];
-  /** Is waited for in the change of a tenant. */
+  /** Awaited during the change of a tenant. */
   meanwhile: (name: string) => Promise<void> = async () => {};
   #nowMs = Date.UTC(2026, 10, 21, 3);
 
@@ -44,7 +44,7 @@ export class SkippingFleet implements AsyncDisposable {
     return this.#nowMs;
   }
 
-  /** Plans a rollout over these waves. Answers its id. */
+  /** Plans a rollout over these waves and returns its id. */
   async plan(
     waves: Readonly<Record<string, readonly string[]>>,
     { health, ...more }: Partial<Wave> = {},
@@ -71,7 +71,7 @@ export class SkippingFleet implements AsyncDisposable {
     return id;
   }
 
-  /** Begins it, or goes on with it, until it ends. Answers how. */
+  /** Starts or resumes the rollout and runs it until it ends. Returns its final state. */
   async run(id: string, { retry = true }: { readonly retry?: boolean } = {}): Promise<string> {
     const { journal } = this;
     await journal.start(id, { retry });
@@ -102,7 +102,7 @@ export class SkippingFleet implements AsyncDisposable {
     return await skipTenants(this.#database, WHOSE, tenants, request);
   }
 
-  /** What became of each tenant. */
+  /** Returns the state of each tenant. */
   async states(id: string): Promise<Readonly<Record<string, string>>> {
     return Object.fromEntries((await this.journal.listTenants(id)).map(({ name, state }) => [name, state]));
   }
@@ -112,7 +112,7 @@ export class SkippingFleet implements AsyncDisposable {
   }
 }
 
-/** Is not well where the tenant `c` is looked at. */
+/** A health check that fails if it includes the tenant `c`. */
 export const FAILING_C_CHECK: HealthCheck = {
   command: ["sh", "-c", 'case ",$EMAIL_SECURITY_TENANTS," in *,c,*) echo c is unwell; exit 1;; esac'],
   timeoutMs: 60_000,

@@ -3,7 +3,10 @@ import type { Reporter, TestModule } from "vitest/node";
 
 const SHOWN = 12;
 
-/** Tells at the end of a run which files took longest, and which test of each: the first to look at when it got slow. */
+/**
+ * Prints the slowest test files at the end of a run, each with its slowest test: where to look first when a run becomes
+ * slow.
+ */
 export default class LongestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({ module, ms: durationOf(module) }));

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Fleet } from "./fleet";
 
-/** Above the largest number that Linux gives a process. */
+/** A process id above Linux's maximum, so it is never in use. */
 export const NOBODY = 2 ** 22 + 1;
 
 /** Returns the directory of a stack's locks in the fleet's file backend. */
@@ -13,7 +13,7 @@ export function getLockDirectory({ directory }: Fleet, stack: string, project = 
   return join(directory, ".state/.pulumi/locks/organization", project, stack);
 }
 
-/** A stack's locks. Attributes without their lock, which a kill may leave, count for nothing. */
+/** Returns a stack's locks. Ignores attribute files without their lock, which a kill may leave behind. */
 export function locksIn(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory).filter((file) => !file.endsWith(".attrs")) : [];
 }
@@ -24,7 +24,7 @@ export interface LockContent {
   readonly file?: string;
 }
 
-/** Writes a lock as the CLI does, by default that of a process of this machine which is gone. */
+/** Writes a lock as the CLI does, by default one whose process on this machine has ended. */
 export async function layLock(
   directory: string,
   { host = hostname(), pid = NOBODY, file = "a.json" }: LockContent = {},

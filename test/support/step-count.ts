@@ -6,8 +6,9 @@ type Method = (this: unknown, ...args: never[]) => unknown;
 const SEARCHES = ["find", "findIndex", "findLast", "some", "every", "map", "filter", "flatMap"];
 
 /**
- * How many steps some work takes: elements that methods of arrays look at, characters that YAML's parser and regular expressions read,
- * and lines that are compared for a patch. Unlike the time, the count is the same on every machine, so a test can hold how it grows.
+ * Counts the steps of some work: elements visited by array methods, characters read by YAML's parser and by regular
+ * expressions, and lines compared for a patch. Unlike time, the count is the same on every machine, so a test can
+ * assert how it grows.
  */
 export function countSteps(work: () => void): number {
   let steps = 0;

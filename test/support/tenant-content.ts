@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../provider/sandbox";
 
-/** What the tenant holds of a value or a mailbox, every row of it. */
+/** Returns every row that the tenant holds for a value or a mailbox. */
 export function holdsOf(sandbox: Sandbox, subject: string): string {
   const found = [
     ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),

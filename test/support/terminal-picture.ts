@@ -1,4 +1,4 @@
-/** A picture (SVG) of what a terminal shows: text with the colours that `styleText` writes. */
+/** Renders a terminal's contents as SVG: text with the colors that `styleText` writes. */
 export function terminalPicture(text: string, title: string): string {
   const lines = text.replace(/\n+$/, "").split("\n");
   const columns = Math.max(...lines.map((line) => line.replace(SGR, "").length));
@@ -43,7 +43,7 @@ const MARGIN = 16;
 function spansOf(line: string, before: Style): [spans: string, after: Style] {
   let style = before;
   let spans = "";
-  // Text and, between, codes.
+  // Text and escape codes alternate.
   for (const [at, part] of line.split(SGR).entries()) {
     if (at % 2 === 1) style = changedBy(part, style);
     else if (part !== "") spans += spanOf(part, style);

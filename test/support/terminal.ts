@@ -3,22 +3,22 @@ import { stripVTControlCharacters } from "node:util";
 import { vi } from "vitest";
 import { COMMAND } from "./command-line";
 
-/** The `email-security` command in a terminal of 80 columns, with a person at it. */
+/** The `email-security` command in an interactive terminal of 80 columns. */
 export interface AtTerminal {
-  /** Waits until the terminal shows a text behind what was waited for before, and then types. */
+  /** Waits until the terminal shows a text after the previously awaited one, and then types the keys. */
   readonly type: (shown: string, keys: string) => Promise<void>;
-  /** All that it showed, without what moves and colours; and how it ended. */
+  /** Resolves to the exit code and all text shown, without cursor movements and colors. */
   readonly ended: Promise<{ readonly code: number | null; readonly text: string }>;
 }
 
-/** @param args words without anything that a shell takes for more. */
+/** @param args words without characters that are special to a shell. */
 export function atTerminal(directory: string, environment: NodeJS.ProcessEnv, args: string): AtTerminal {
   const line = `stty cols 80 rows 24; exec '${process.execPath}' '${COMMAND}' ${args}`;
   const child = spawn("script", ["--quiet", "--return", "--command", line, "/dev/null"], {
     cwd: directory,
     env: { ...environment, TERM: "xterm", SHELL: "/bin/sh" },
   });
-  // A program that has ended reads nothing more; what it showed tells.
+  // A program that has ended can't read; its output is reported separately.
   child.stdin.on("error", () => {});
   let shown = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -12,7 +12,7 @@ export interface Clone extends Disposable {
   readonly run: CommandLine;
 }
 
-/** @param behindMs how far the clock of its machine is behind. */
+/** @param behindMs how far its machine's clock is behind. */
 export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
   const directory = join(parent, "clone");
@@ -24,7 +24,7 @@ export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   };
 }
 
-/** The environment of a process whose clock is so far behind, or ahead where that is negative. */
+/** Returns the environment of a process whose clock is behind by this much, or ahead if negative. */
 export function clockBehind(behindMs: number): NodeJS.ProcessEnv {
   const clock = pathToFileURL(join(__dirname, "shifted-clock.mts"));
   clock.search = `behindMs=${behindMs}`;

@@ -1,14 +1,17 @@
 import { type Sandbox, type ScenarioEmployee, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 
-/** What tells two tenants of {@link twoTenants} apart: `acme` has people at acme.example, `globex` at globex.example. */
+/**
+ * The differences between the tenants of {@link twoTenants}: `acme` has people at acme.example, `globex` at
+ * globex.example.
+ */
 export interface TwoTenantsOptions {
-  /** Whether they have people, by whom a tenant is known. Default: true. */
+  /** Whether they have people, who identify a tenant. Default: true. */
   readonly people?: boolean;
-  /** More mail domains of a tenant's people, by its name. */
+  /** Additional mail domains of a tenant's people, by tenant name. */
   readonly domains?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Two tenants at one host, with no entries: a key of each is `sandbox-<name>-ci`. */
+/** Starts a sandbox with two tenants without entries at one host. Each tenant has the key `sandbox-<name>-ci`. */
 export async function twoTenants(options: TwoTenantsOptions = {}): Promise<Sandbox> {
   return await startSandbox({
     scenario: { name: "two", tenants: [tenantOf("acme", options), tenantOf("globex", options)] },
@@ -30,7 +33,7 @@ function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptio
   };
 }
 
-/** Somebody whom automatic detection takes for a VIP. */
+/** Builds an employee whom automatic detection treats as a VIP. */
 export function chiefOf(domain: string, name = "ceo"): ScenarioEmployee {
   return {
     email: `${name}@${domain}`,

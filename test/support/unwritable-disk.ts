@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** How a folder's disk takes no writes. */
+/** The reason why a directory's disk can't be written to. */
 export type UnwritableDisk = "full" | "read-only";
 
 const MOUNTS: Readonly<Record<UnwritableDisk, string>> = {
@@ -9,7 +9,7 @@ const MOUNTS: Readonly<Record<UnwritableDisk, string>> = {
   "read-only": 'mount --bind "$PWD" "$PWD" && mount -o remount,ro,bind "$PWD" && cd "$PWD"',
 };
 
-/** Whether this machine lets a process mount what only it sees. */
+/** Whether this machine lets a process create a private mount. */
 export const canMount = spawnSync("unshare", ["--map-root-user", "--mount", "true"]).status === 0;
 
 /**

@@ -1,9 +1,12 @@
 import type { Time } from "../../provider/client/time";
 
-/** A clock that stands still but for those who sleep: each wakes in a later turn of the event loop, and it is late. */
+/**
+ * A clock that advances only when somebody sleeps. Each sleeper wakes in a later turn of the event loop, with the clock
+ * advanced by its sleep.
+ */
 export class VirtualTime implements Time {
   atMs = 0;
-  /** What is drawn. With 1 no wait is shortened. */
+  /** The value returned by `random`; 1 shortens no wait. */
   chance = 1;
   /** Every sleep, in milliseconds. */
   readonly slept: number[] = [];
@@ -19,7 +22,7 @@ export class VirtualTime implements Time {
     this.atMs = Math.max(this.atMs, wakesAt);
   };
 
-  /** What is gathered waits for {@link endGathering}. */
+  /** Batches start only at {@link endGathering}. */
   readonly gather = (begin: () => void) => {
     this.#gatherings.push(begin);
   };
@@ -28,14 +31,14 @@ export class VirtualTime implements Time {
     return this.#gatherings.length;
   }
 
-  /** The gathering time is over for all who wait; goes on when what they began has had a turn. */
+  /** Ends the batching delay of all waiting batches and lets their work run for a turn. */
   async endGathering(): Promise<void> {
     for (const begin of this.#gatherings.splice(0)) begin();
     await turn();
   }
 }
 
-/** Lets everything that is ready happen. */
+/** Runs everything that is ready. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,6 @@
 import type { Sandbox } from "../../provider/sandbox";
 
-/** Requests that change something, at whichever tenant, as "POST /allow_deny_entries". */
+/** Returns the requests that change something, at any tenant, as "POST /allow_deny_entries". */
 export function writesOf({ requests }: Sandbox): string[] {
   return requests
     .filter(({ method }) => method !== "GET")

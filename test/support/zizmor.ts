@@ -5,7 +5,7 @@ import { pythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
 
-/** Why zizmor can't be run on this machine; undefined when it can. */
+/** The reason why zizmor can't run on this machine; undefined if it can. */
 export const missingZizmor: string | undefined =
   spawnSync("python3", ["-c", "import venv, ensurepip"]).status === 0 ? undefined : "there is no Python with venv";
 

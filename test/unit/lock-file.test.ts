@@ -10,7 +10,8 @@ interface Locked {
 const file = "package-lock.json";
 const packages: Record<string, Locked> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
 
-// npm leaves out of the lock what it did not install, as the programs of other platforms, and `npm ci` then refuses the file.
+// npm leaves packages that it didn't install out of the lock file, such as binaries for other platforms; `npm ci` then
+// rejects the file.
 it("locks every dependency of a locked package for all platforms", () => {
   const lacking = Object.entries(packages).flatMap(([place, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })

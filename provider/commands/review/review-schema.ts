@@ -46,7 +46,7 @@ export const reviewSchema = z
   .strictObject({
     format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
     file: jsonTextField("The settings file, as it was named."),
-    host: jsonTextField("The service's. Absent where the tenant was not asked.").exactOptional(),
+    host: jsonTextField("The service's. Absent if the tenant was not read.").exactOptional(),
     today: jsonTextField("The day (UTC) by which it was judged."),
     items: z.array(itemSchema).readonly().describe("The worst first."),
     unread: z

@@ -199,7 +199,7 @@ async function readWhyTenant(
       await client.close();
     }
   } catch (error) {
-    return { above: [], missing: [`The tenant was not asked: ${formatErrorWithCode(error)}`] };
+    return { above: [], missing: [`The tenant was not read: ${formatErrorWithCode(error)}`] };
   }
 }
 

@@ -7,7 +7,7 @@ import { Pool } from "./pool";
 import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
 import type { TenantContent } from "./tenant-content";
 
-/** The number of parallel lanes. Most of a case's time is spent waiting. */
+/** The number of cases that run in parallel. A case spends most of its time waiting. */
 const RUNNER_COUNT = sized("faults", 4, 3);
 
 /**

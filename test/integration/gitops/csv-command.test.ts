@@ -28,10 +28,10 @@ describe("email-security csv import", () => {
   });
 
   it("adds rows without a list as VIPs with --list vip", async () => {
-    using folder = new LintedFolder({ "table.csv": "Email\nceo@acme.example\n" });
+    using directory = new LintedDirectory({ "table.csv": "Email\nceo@acme.example\n" });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "vip"];
-    expect(await emailSecurity(folder.folder, args)).toMatchObject({ code: 0, stderr: "" });
-    expect(readSettings(folder.path("settings.yaml")).vips.map(({ email }) => email)).toEqual(["ceo@acme.example"]);
+    expect(await emailSecurity(directory.root, args)).toMatchObject({ code: 0, stderr: "" });
+    expect(readSettings(directory.path("settings.yaml")).vips.map(({ email }) => email)).toEqual(["ceo@acme.example"]);
   });
 
   it("reports cells that differ from declared entries without changing them", async () => {

@@ -50,8 +50,8 @@ function repository(): SettingsDirectory {
 }
 
 it("judges expires as of the day in --today", async () => {
-  using folder = repository();
-  const email = commandLine(folder.at("tenants/acme & söhne"), environment());
+  using directory = repository();
+  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
   expect((await email("suggest", "--only", "expiring-allow")).code).toBe(2);
   expect(await email("suggest", "--only", "expiring-allow", "--today", "2020-01-01")).toMatchObject({
     code: 0,

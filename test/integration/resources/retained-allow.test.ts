@@ -6,8 +6,8 @@ import { ProviderProcess } from "../../support/provider-process";
 import { createSettingsDirectory } from "../../support/settings-directory";
 
 /*
- * A resource that leaves the program with `retainOnDelete` keeps its row at the service, which the provider doesn't learn. A deny of the
- * same value that exists already must not be reported as done beside such an allow.
+ * A resource that leaves the program with `retainOnDelete` keeps its row at the service, and the provider isn't
+ * notified. An existing deny of the same value must not be reported as successful while such an allow exists.
  */
 
 const VALUE = "evil.example";

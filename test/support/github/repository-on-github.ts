@@ -9,7 +9,7 @@ import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } fro
 
 const run = promisify(execFile);
 
-/** What stands in for GitHub: artifacts, comments, issues and pull requests, as `gh` tells them. */
+/** The state of the simulated GitHub: artifacts, comments, issues and pull requests, in the shape that `gh` returns. */
 export interface GitHubState {
   artifacts: {
     name: string;
@@ -36,11 +36,11 @@ export interface GitHubState {
   }[];
 }
 
-/** A pull request: which it is, and of which branch. */
+/** A pull request's number and branch. */
 export interface SimulatedPullRequest {
   readonly number: number;
   readonly branch: string;
-  /** The repository that it comes from. Default: this one. */
+  /** Its source repository. Default: this one. */
   readonly from?: string;
 }
 
@@ -49,8 +49,8 @@ const REPOSITORY_ID = 1;
 const ROLE = "arn:aws:iam::000000000000:role/email-security";
 
 /**
- * The example on GitHub: its workflows are run as they stand. Simulated are the actions of others (checkout, artifacts,
- * the secret store), by copies of files, and `gh`.
+ * The example on GitHub: its workflows run unmodified. Simulated are third-party actions (checkout, artifacts, the
+ * secret store), by copying files, and `gh`.
  */
 export class RepositoryOnGitHub implements AsyncDisposable {
   readonly git: GitopsRepository;
@@ -65,21 +65,21 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   static async create(options: RepositoryOptions): Promise<RepositoryOnGitHub> {
     const git = await GitopsRepository.create(options);
     await git.install("gh", resolve("test/support/github/gh.mjs"));
-    // Filters are run by what GitHub's own runs them by.
+    // Filters run with gojq, the implementation that GitHub's own CLI uses.
     await git.install("gojq", await goTool("github.com/itchyny/gojq", "gojq"));
     const repository = new RepositoryOnGitHub(git);
     await repository.#write({ artifacts: [], comments: [], issues: [], reviews: [], pulls: [] });
     return repository;
   }
 
-  /** A job of the workflow of pull requests, on what main would hold. */
+  /** Runs a job of the pull request workflow, on the merge result. */
   async pullRequest(job: string, { number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
     const head = { repo: { full_name: from } };
     const event = { pull_request: { number, head, user: { login: "dana" } } };
     return await this.#run("pull-request", job, { github: { event } }, { merge: branch, from });
   }
 
-  /** The workflow that runs after a review, on what main would hold. */
+  /** Runs the workflow that is triggered by a review, on the merge result. */
   async reviewed({ number, branch, from = REPOSITORY }: SimulatedPullRequest): Promise<JobRun> {
     const event = {
       pull_request: { number, base: { ref: branch }, user: { login: "dana" } },
@@ -89,7 +89,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return await this.#run("approvals", "approvals", contexts, { merge: branch, from });
   }
 
-  /** A job of another workflow, on main: of a push or by the clock, or as the contexts have it. */
+  /** Runs a job of another workflow on main: after a push, on schedule, or as the contexts specify. */
   async onMain(name: "merge" | "drift" | "expire" | "review", job: string, contexts: Contexts = {}): Promise<JobRun> {
     const github = {
       event_name: name === "merge" ? "push" : "schedule",
@@ -102,21 +102,21 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return JSON.parse(await readFile(this.#stateFile, "utf8")) as GitHubState;
   }
 
-  /** Changes what GitHub holds, as somebody else may. */
+  /** Changes GitHub's contents, as another user might. */
   async change(change: (state: GitHubState) => void): Promise<void> {
     const state = await this.state();
     change(state);
     await this.#write(state);
   }
 
-  /** The content of a file in the newest artifact of that name. */
+  /** Returns the content of a file in the newest artifact of that name. */
   async artifact(name: string, file: string): Promise<string> {
     const { artifacts } = await this.state();
     const id = artifacts.findLast((one) => one.name === name)?.workflow_run.id ?? 0;
     return await readFile(join(this.#artifact(id, name), file), "utf8");
   }
 
-  /** The content of every file of every artifact. */
+  /** Returns the content of every file of every artifact. */
   async artifacts(): Promise<string[]> {
     const files = await readdir(join(this.git.top, "artifacts"), { recursive: true, withFileTypes: true });
     return await Promise.all(
@@ -126,7 +126,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     );
   }
 
-  /** Another run of a workflow begins: jobs of one run see each other's artifacts. */
+  /** Starts another workflow run: jobs of one run see each other's artifacts. */
   nextRun(): void {
     this.#runs += 1;
   }
@@ -175,7 +175,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
   #actions({ merge, from }: { merge?: string; from: string }): Record<string, SimulatedAction> {
     const others: Record<string, SimulatedAction> = {
-      // The workspace is a clone of main already; a pull request's is what main would hold.
+      // The workspace is already a clone of main; for a pull request it is the merge result.
       "actions/checkout": async ({ workspace }) => {
         await run("git", ["switch", "--quiet", "main"], { cwd: workspace });
         if (merge === undefined) return;
@@ -228,7 +228,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 }
 
-/** A step of the repository's own action. */
+/** Runs a step of the repository's own action. */
 async function prepare(
   { uses, run: script, with: given = {} }: Step,
   actions: Readonly<Record<string, SimulatedAction>>,

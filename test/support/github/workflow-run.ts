@@ -4,10 +4,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Step, WorkflowJob } from "../pipeline-files";
 
-/** What expressions see: `github`, `vars`, `inputs`, `needs`, `steps`. */
+/** The values that expressions can use: `github`, `vars`, `inputs`, `needs`, `steps`. */
 export type Contexts = Readonly<Record<string, unknown>>;
 
-/** An action that a test simulates. It may change the environment of the steps that follow. */
+/** An action that a test simulates. It may change the environment of later steps. */
 export type SimulatedAction = (given: {
   readonly with: Readonly<Record<string, string>>;
   readonly workspace: string;
@@ -15,34 +15,34 @@ export type SimulatedAction = (given: {
   readonly contexts: Contexts;
 }) => Promise<void>;
 
-/** How a job is run. */
+/** The inputs of a job run. */
 export interface JobOptions {
   readonly job: WorkflowJob;
-  /** The folder in which its steps run. */
+  /** The directory in which the job's steps run. */
   readonly workspace: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly contexts: Contexts;
-  /** By `uses`, without the version. */
+  /** Simulated actions, keyed by `uses` without the version. */
   readonly actions: Readonly<Record<string, SimulatedAction>>;
 }
 
-/** What a job came to. */
+/** The result of a job. */
 export interface JobRun {
   readonly result: "success" | "failure" | "skipped";
-  /** The exit code of the step that failed. */
+  /** The exit code of the failed step. */
   readonly code?: number;
   readonly outputs: Readonly<Record<string, string>>;
-  /** What the steps printed. */
+  /** The output of all steps. */
   readonly log: string;
   /** The job's summary. */
   readonly summary: string;
-  /** The names of the steps that were run. */
+  /** The names of the steps that ran. */
   readonly ran: readonly string[];
 }
 
 /**
- * Runs a job of GitHub Actions as a runner does: the very `run` of each step in bash, outputs and summary by files,
- * conditions and expressions evaluated; actions are simulated.
+ * Runs a GitHub Actions job as a runner does: each step's `run` in bash, unmodified; outputs and summary through files;
+ * conditions and expressions evaluated. Actions are simulated.
  */
 export async function runJob({ job, workspace, environment, contexts, actions }: JobOptions): Promise<JobRun> {
   const ids = job.steps.flatMap(({ id }) => (id === undefined ? [] : [id]));
@@ -93,7 +93,7 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
   return { result, ...(code === undefined ? {} : { code }), outputs, log, summary, ran };
 }
 
-/** Runs one script as GitHub does when no shell is named. */
+/** Runs a script as GitHub does when no shell is specified. */
 export async function runStep(
   { run = "" }: Pick<Step, "run">,
   directory: string,
@@ -122,7 +122,7 @@ interface Scope {
   readonly failed: boolean;
 }
 
-/** A condition. Where it asks nothing of how the job goes, a step that failed before keeps it from being true. */
+/** Evaluates a condition. A condition without a status function is false once a step has failed. */
 function isTrue(condition: string, scope: Scope): boolean {
   const expression = condition.replace(/^\s*\$\{\{(.*)\}\}\s*$/s, "$1");
   if (scope.failed && !/\b(?:success|failure|always|cancelled)\(\)/.test(expression)) return false;
@@ -135,7 +135,7 @@ function filled(text: string, contexts: Contexts, workspace: string): string {
   );
 }
 
-/** The operators that the workflows use mean the same in JavaScript; what is missing compares as an empty text. */
+/** The operators that the workflows use mean the same in JavaScript; a missing value compares as an empty string. */
 function evaluated(expression: string, { contexts, workspace, failed }: Scope): unknown {
   const scope: Record<string, unknown> = {
     ...Object.fromEntries(Object.entries(contexts).map(([name, content]) => [name, lenient(content)])),

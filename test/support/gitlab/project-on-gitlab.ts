@@ -5,7 +5,7 @@ import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
 import { gitLabJobs, gitLabPipeline } from "../pipeline-files";
 import { SmallGitLab, TOKEN } from "./small-gitlab";
 
-/** What a job came to. */
+/** The result of a job. */
 export interface GitLabRun {
   readonly code: number;
   readonly log: string;
@@ -13,8 +13,8 @@ export interface GitLabRun {
 }
 
 /**
- * The example on GitLab: the scripts of its jobs are run as they stand, and reach a small GitLab on loopback by HTTP.
- * Simulated are the checkout and the artifacts, by copies of files, and Vault.
+ * The example on GitLab: its job scripts run unmodified and call a minimal GitLab on loopback over HTTP. Simulated are
+ * the checkout and the artifacts, by copying files, and Vault.
  */
 export class ProjectOnGitLab implements AsyncDisposable {
   readonly git: GitopsRepository;
@@ -49,8 +49,8 @@ export class ProjectOnGitLab implements AsyncDisposable {
   /**
    * Runs a job on a branch.
    *
-   * @param before a job whose artifacts it is given.
-   * @param variables what the pipeline has besides, or otherwise.
+   * @param before an earlier job whose artifacts it receives.
+   * @param variables the pipeline's additional or overridden variables.
    */
   async run(name: string, branch = "main", before?: GitLabRun, variables: NodeJS.ProcessEnv = {}): Promise<GitLabRun> {
     const job = gitLabJobs()[name];
@@ -77,7 +77,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
       CI_PIPELINE_SOURCE: "push",
       CI_PROJECT_PATH: "acme/email-security",
       CI_SERVER_HOST: "gitlab.example",
-      // The remote that a job pushes to.
+      // Redirects a job's pushes to the test's remote.
       GIT_CONFIG_COUNT: "1",
       GIT_CONFIG_KEY_0: `url.${this.git.origin}.insteadOf`,
       GIT_CONFIG_VALUE_0: `https://project:${TOKEN}@gitlab.example/acme/email-security.git`,
@@ -96,7 +96,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
     return { code, log: output, workspace };
   }
 
-  /** A file that a job left. */
+  /** Reads a file that a job left behind. */
   async file(run: GitLabRun, path: string): Promise<string> {
     return await readFile(join(run.workspace, path), "utf8");
   }

@@ -3,17 +3,17 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { textOf } from "../request-text";
 
-/** The token by which a project's jobs write notes and issues. */
+/** The token with which a project's jobs write notes and issues. */
 export const TOKEN = "glpat-of-the-project";
 const JOB_TOKEN = "token-of-the-job";
 const PROJECT = "/api/v4/projects/7";
 
-/** GitLab's API on loopback, as far as the pipelines of the examples use it. */
+/** GitLab's API on loopback, limited to the endpoints that the examples' pipelines use. */
 export class SmallGitLab implements Disposable {
-  /** Files of the package registry, by name and version. */
+  /** Files in the package registry, by name and version. */
   readonly packages = new Map<string, string>();
   readonly notes: { id: number; body: string }[] = [];
-  /** Who has approved the merge request. */
+  /** The approvers of the merge request. */
   readonly approvedBy: string[] = [];
   readonly issues: { iid: number; state: string; labels: string; title: string; description: string }[] = [];
   readonly #server: Server;
@@ -37,7 +37,7 @@ export class SmallGitLab implements Disposable {
     return gitLab;
   }
 
-  /** What a job needs to ask it. */
+  /** The variables that a job needs to call it. */
   get environment(): NodeJS.ProcessEnv {
     const { port } = this.#server.address() as AddressInfo;
     return {

@@ -8,10 +8,10 @@ import {
 } from "../../../provider/sandbox";
 import { worldOf } from "./world";
 
-/** How many stories one service is used for: what it keeps of each makes the next ones no slower. */
+/** The number of stories per service, so that the data it keeps of each doesn't slow the next ones down. */
 const COMPANIES = 100;
 
-/** Another company with nothing on its lists for each story, all at one service. */
+/** Creates a new company with empty lists for each story, all at one service. */
 export class Companies implements AsyncDisposable {
   #sandbox: Sandbox | undefined;
   #used = 0;
@@ -49,13 +49,13 @@ export class Companies implements AsyncDisposable {
   }
 }
 
-/** One company at the service: what it holds, and its console. */
+/** A company at the service: its contents and its console. */
 export class Company {
   readonly url: string;
   readonly name: string;
   readonly apiKey: string;
   readonly #sandbox: Sandbox;
-  /** Has something done when the provider makes a request, before that is answered. */
+  /** Sets a callback that runs when the provider sends a request, before that is answered. */
   readonly atRequest: (what: (() => Promise<void> | undefined) | undefined) => void;
 
   constructor(sandbox: Sandbox, name: string, atRequest: Company["atRequest"]) {
@@ -78,7 +78,9 @@ export class Company {
     return this.#sandbox.exclusions(this.name);
   }
 
-  /** What was written, by the provider ("ci") and in the console, in its order, since so many rows of the audit log. */
+  /**
+   * Returns the writes by the provider ("ci") and in the console, in order, after the given number of audit log rows.
+   */
   history(since: number): AuditRow[] {
     return this.#sandbox.audit(this.name).slice(since);
   }
@@ -87,14 +89,14 @@ export class Company {
     return this.#sandbox.audit(this.name).length;
   }
 
-  /** The provider's requests since the last call. */
+  /** Returns the provider's requests since the last call. */
   takeRequests(): RecordedRequest[] {
     const own = this.#sandbox.requests.filter(({ keyLabel }) => keyLabel === "ci");
     this.#sandbox.clearRequests();
     return own;
   }
 
-  /** A request of a colleague; answers its status. */
+  /** Sends a colleague's request and returns its status. */
   async console(method: string, path: string, body?: unknown): Promise<number> {
     const response = await fetch(`${this.url}/api/v1/settings${path}?by=console`, {
       method,

@@ -25,9 +25,9 @@ export type ConsoleEdit =
   | { readonly console: "remove VIP"; readonly email: string };
 
 /**
- * Does it, as far as the service lets it be done; answers what came of it, for a person to read.
+ * Performs the action as far as the service permits it. Returns a readable description of the result.
  *
- * @param to the entry, where it is not to be picked.
+ * @param to the entry to act on, instead of a picked one.
  */
 export async function doInConsole(company: Company, edit: ConsoleEdit, to?: CompanyEntry): Promise<string> {
   const row = to ?? ("pick" in edit ? picked(company, edit.pick) : undefined);
@@ -107,7 +107,7 @@ async function add(
 const pick = fc.nat(9);
 const ownMailbox = aMailbox.filter((email) => email !== OUTSIDER);
 
-/** What is done to an entry that is there. */
+/** Arbitrary actions on an existing entry. */
 export const aChangeInConsole: fc.Arbitrary<ConsoleEdit> = fc.oneof(
   fc.record({ console: fc.constant("comment" as const), pick, comment: aComment }),
   fc.record({ console: fc.constant("move" as const), pick }),

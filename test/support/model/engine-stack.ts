@@ -20,7 +20,7 @@ for (const { kind, name, args } of resources) {
 /** A stack of the real engine. */
 export class EngineStack implements ModelStack {
   readonly #project: EngineProject;
-  /** The state since the last command that may have changed it. */
+  /** The state since the last command that may have changed it; undefined if it has to be read again. */
   #held: readonly Held[] | undefined;
 
   private constructor(project: EngineProject) {
@@ -40,7 +40,7 @@ export class EngineStack implements ModelStack {
     await writeFile(file, JSON.stringify({ resources, parallel }));
     let refreshed: readonly Held[] | undefined;
     if (refresh) {
-      // On its own, so that what it has shown can be looked at.
+      // A separate refresh, so that its resulting state can be inspected.
       this.#held = undefined;
       const { code, output } = await this.#project.run("refresh", "--yes", "--skip-preview");
       if (code !== 0) return { result: "failed", messages: [output], steps: [], refreshed };

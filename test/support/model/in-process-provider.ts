@@ -6,12 +6,12 @@ import type { Served, ServesRuns } from "../managed-resource";
 import { InitFailed, type ResourceProperties } from "../provider-call";
 import { RunProvider } from "./in-process-stack";
 
-/** What the provider process of one run is to a managed resource, in this process: for many runs. */
+/** Serves a managed resource in this process as a run's provider process does, for many runs. */
 export class InProcessProvider implements ServesRuns, AsyncDisposable {
   readonly printed: string[] = [];
   readonly #provider: RunProvider;
 
-  /** @param environment what the process of a run would find in its environment: a plan that was reviewed. */
+  /** @param environment the environment of the run's process, including a reviewed plan. */
   constructor(access: { readonly url: string; readonly apiKey: string }, environment: NodeJS.ProcessEnv) {
     this.#provider = new RunProvider(access, readReviewedPlan(environment, new URL(access.url).host));
   }
@@ -82,7 +82,7 @@ async function orInitFailed<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What is left of properties on their way between the engine and a provider. */
+/** Returns the properties as they survive the transport between the engine and a provider. */
 function passed(properties: object): ResourceProperties {
   const { __provider: _shell, ...rest } = JSON.parse(JSON.stringify(properties)) as ResourceProperties;
   return rest;

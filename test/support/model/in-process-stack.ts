@@ -22,26 +22,29 @@ interface Resource {
   id: string;
   inputs: Properties;
   outputs: Properties;
-  /** Whether the last create or update was done in part; the engine updates it then, whatever the diff says. */
+  /**
+   * Whether the last create or update was only partly applied; the engine then updates the resource, whatever the diff
+   * says.
+   */
   hasFailed: boolean;
 }
 
-/** Where the tenant is reached. */
+/** The address and key of the tenant. */
 interface Access {
   readonly url: string;
   readonly apiKey: string;
-  /** By what the age of a reading is told, in milliseconds. Default: the machine's clock. */
+  /** The clock that determines the age of snapshots, in milliseconds. Default: the machine's clock. */
   readonly now?: () => number;
 }
 
 /**
- * A stack whose resources are driven in this process, for thousands of runs: everything of the provider but Pulumi's own
- * host is real, and this plays the engine's part. Each run has a provider of its own, that has read nothing yet.
+ * A stack whose resources are driven in this process, for thousands of runs. The whole provider except Pulumi's own
+ * host is real, and this class plays the engine's part. Each run has its own provider, which has read nothing yet.
  */
 export class InProcessStack implements ModelStack {
   readonly #access: Access;
   #resources = new Map<string, Resource>();
-  /** What was replaced, and could not be deleted yet. */
+  /** Replaced resources that could not be deleted yet. */
   #replaced: Resource[] = [];
 
   constructor(access: Access) {
@@ -111,7 +114,7 @@ export class InProcessStack implements ModelStack {
     return run.end(refreshed);
   }
 
-  /** What the engine does when it reads a resource again. */
+  /** Refreshes a resource as the engine does. */
   async #refresh(resource: Resource, provider: RunProvider): Promise<void> {
     const found = await provider.of(resource.kind).read(resource.id, passed(resource.outputs));
     if (found.id === undefined) {
@@ -121,12 +124,12 @@ export class InProcessStack implements ModelStack {
     resource.id = found.id;
     resource.outputs = passed(found.props ?? {});
     const inputs = passed((found as { inputs?: Properties }).inputs ?? {});
-    // Without inputs, the engine keeps those it has.
+    // If the read returns no inputs, the engine keeps the existing ones.
     if (Object.keys(inputs).length > 0) resource.inputs = inputs;
     resource.hasFailed = false;
   }
 
-  /** Checks and compares a declared resource; answers the step that is to be made. */
+  /** Checks and diffs a declared resource, and returns the step to take. */
   async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<Step> {
     const { kind, name, args } = declaration;
     const resourceProvider = provider.of(kind);
@@ -145,7 +148,7 @@ export class InProcessStack implements ModelStack {
     if (old === undefined) {
       return isPreview ? noStep : (run) => this.#create(declaration, inputs, resourceProvider, run);
     }
-    // The host puts the provider into what it passes on to the engine.
+    // The host adds the provider to the properties that it passes to the engine.
     const diff = await resourceProvider.diff(old.id, { ...passed(old.outputs), [PROVIDER_PROPERTY]: kind }, inputs);
     if (!diff.changes && !old.hasFailed) {
       if (!isPreview) old.inputs = inputs;
@@ -191,7 +194,7 @@ export class InProcessStack implements ModelStack {
       const answer = await resourceProvider.update(old.id, passed(old.outputs), passed(inputs));
       Object.assign(old, { inputs, outputs: passed(answer.outs ?? {}), hasFailed: false });
     } catch (error) {
-      // The engine keeps the inputs of the run before.
+      // The engine keeps the inputs of the previous run.
       if (isPartial(error)) Object.assign(old, { outputs: passed(error.properties), hasFailed: true });
       throw error;
     }
@@ -213,14 +216,14 @@ type Step = (run: RunUnderWay) => Promise<void>;
 
 const noStep: Step = async () => {};
 
-/** What came of a run so far. */
+/** The results of a run so far. */
 class RunUnderWay {
   result: StackRun["result"] = "ok";
   readonly messages: string[] = [];
   readonly steps: string[] = [];
   readonly #underWay: Promise<void>[] = [];
 
-  /** A mistake found before a step; no other step is begun then. */
+  /** Runs a check; after its failure, no further step starts. */
   async check<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -255,12 +258,12 @@ class RunUnderWay {
   }
 }
 
-/** Stories empty a tenant on purpose. */
+/** Stories empty a tenant on purpose, so this verifier accepts any tenant. */
 class AnyTenant extends TenantVerifier {
   override async confirm(): Promise<void> {}
 }
 
-/** What the provider process of one run is, in this process. */
+/** The in-process equivalent of a run's provider process. */
 export class RunProvider implements AsyncDisposable {
   readonly #client: SettingsClient;
   readonly #fronts: Readonly<Record<HandlerName, FullResourceProvider>>;
@@ -331,7 +334,7 @@ export class RunProvider implements AsyncDisposable {
   }
 }
 
-/** Our providers do all of it. */
+/** Our providers implement all methods. */
 type FullResourceProvider = Required<dynamic.ResourceProvider>;
 
 interface Partial extends Error {
@@ -347,7 +350,7 @@ function keyOf({ kind, name }: { readonly kind: string; readonly name: string })
   return `${kind} ${name}`;
 }
 
-/** What is left of properties on their way between the engine and a provider. */
+/** Returns the properties as they survive the transport between the engine and a provider. */
 function passed(properties: object): Properties {
   return JSON.parse(JSON.stringify(properties)) as Properties;
 }

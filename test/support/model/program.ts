@@ -3,20 +3,20 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
 import { type EntryListName, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
 
-/** A resource of a program, as it is declared. */
+/** A declared resource of a program. */
 export interface Declaration {
   readonly kind: HandlerName;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** What a program is: what it declares where, and how its lists are. */
+/** A program: its entries and VIPs by place, and the options of its lists. */
 export interface ModelProgram {
   readonly entries: readonly PlacedEntry[];
   readonly vips: readonly PlacedVip[];
-  /** A list that is not here is not declared. */
+  /** A missing list is not declared. */
   readonly lists: Readonly<Partial<Record<ListPlace, ModelListOptions>>>;
-  /** How often each resource was renamed. */
+  /** The number of times each resource was renamed. */
   readonly renamed: Readonly<Partial<Record<Place, number>>>;
   readonly isReversed: boolean;
 }
@@ -33,10 +33,10 @@ export interface PlacedEntry {
   readonly value: string;
   readonly scope: Scope;
   readonly list: EntryListName;
-  /** Empty for none. */
+  /** Empty for no comment. */
   readonly comment: string;
   readonly adopt: boolean;
-  /** In which of its ways the value is written, and whether white space stands behind the comment. */
+  /** Selects the spelling of the value, and whether the comment has trailing whitespace. */
   readonly spelling: number;
 }
 
@@ -53,15 +53,18 @@ export interface ModelListOptions {
   /** Values or mailboxes. */
   readonly ignore: readonly string[];
   readonly protect: readonly string[];
-  /** Whether the list may be emptied. */
+  /** Whether the run may empty the list. */
   readonly mayBeEmptied: boolean;
-  /** Of an allow/deny list. */
+  /** Only for an allow/deny list. */
   readonly adopt: boolean;
-  /** Of a VIP list. */
+  /** Only for a VIP list. */
   readonly keep: boolean;
 }
 
-/** Whether a list in a mode removes what nobody declares, on a list or, where there is none, as a VIP. */
+/**
+ * Returns whether a list in this mode removes undeclared entries of an allow/deny list, or undeclared VIPs if no list
+ * is given.
+ */
 export function isPruned(mode: ListMode | undefined, list?: string): boolean {
   return mode === "exclusive" || (mode === "exclusive-allows" && list === "allow");
 }
@@ -77,7 +80,7 @@ export const PLAIN: ModelListOptions = {
   keep: false,
 };
 
-/** A change that a person makes to the program. */
+/** A person's change to the program. */
 export type ProgramEdit =
   | { readonly edit: "declare"; readonly entry: PlacedEntry; readonly also: boolean }
   | { readonly edit: "change"; readonly pick: number; readonly to: Partial<PlacedEntry> }
@@ -85,7 +88,7 @@ export type ProgramEdit =
   | { readonly edit: "change VIP"; readonly pick: number; readonly to: Partial<PlacedVip> }
   | { readonly edit: "remove"; readonly pick: number }
   | { readonly edit: "remove VIP"; readonly pick: number }
-  /** An entry of a list is declared no more, but ignored, so that it is left to the console. */
+  /** An entry is no longer declared but ignored, so that it is left to the console. */
   | { readonly edit: "let go"; readonly pick: number }
   | { readonly edit: "set list"; readonly place: ListPlace; readonly options: ModelListOptions }
   | { readonly edit: "drop list"; readonly place: ListPlace }
@@ -153,7 +156,7 @@ export function edited(program: ModelProgram, edit: ProgramEdit): ModelProgram {
   }
 }
 
-/** What one value in one scope is known by; the list it stands on is what is said about it. */
+/** Returns the key of a value in a scope; the list is not part of it. */
 export function keyOf({ value, scope }: { readonly value: string; readonly scope: string }): string {
   return scope === "global" ? value : `${value} (${scope})`;
 }
@@ -162,7 +165,7 @@ export function isListPlace(place: string): place is ListPlace {
   return /^[ABVW]$/.test(place);
 }
 
-/** The entry in its place: there is one in a single resource, and one of a key in a list. */
+/** Puts the entry into its place: a single resource has one entry, and a list has one per key. */
 function withEntry(program: ModelProgram, entry: PlacedEntry, onlyOne: string | undefined): ModelProgram {
   const isInTheWay = (other: PlacedEntry): boolean =>
     keyOf(other) === onlyOne ||
@@ -186,12 +189,12 @@ function picked<T>(some: readonly T[], pick: number): T | undefined {
   return some[pick % Math.max(1, some.length)];
 }
 
-/** The resource's name, and so what it is to the engine. */
+/** Returns the resource's name, which identifies it for the engine. */
 export function nameOf(program: ModelProgram, place: Place): string {
   return `${place}-${program.renamed[place] ?? 0}`;
 }
 
-/** The resources that a program declares, in its order. */
+/** Returns the resources that a program declares, in its order. */
 export function resourcesOf(program: ModelProgram): Declaration[] {
   const { entries, vips, lists } = program;
   const all: Declaration[] = [];
@@ -246,7 +249,7 @@ function listArguments({ mode, ignore, protect, mayBeEmptied }: ModelListOptions
   };
 }
 
-/** The first of them come up more often, so that two ways lead to the same one. */
+/** Favors the first three elements, so that independent choices collide often. */
 export function often<T>(some: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { weight: 2, arbitrary: fc.constantFrom(...some.slice(0, 3)) },
@@ -258,7 +261,7 @@ export const aValue = often(VALUES.map(([value]) => value));
 export const aScope: fc.Arbitrary<Scope> = fc.constantFrom(SCOPES[0], SCOPES[0], SCOPES[1]);
 export const aList: fc.Arbitrary<EntryListName> = fc.constantFrom("deny", "allow");
 export const aComment = fc.constantFrom("", "INC-1", "INC-2");
-/** Strangers come up seldom: what they bring is always the same. */
+/** Outsiders are rare, since they always lead to the same result. */
 export const aMailbox = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...MAILBOXES.slice(0, -1).map(([email]) => email)) },
   { weight: 1, arbitrary: fc.constant(OUTSIDER) },
@@ -321,13 +324,13 @@ const aDeclaredVip: fc.Arbitrary<ProgramEdit> = fc.record({
   also: seldom,
 });
 
-/** With what a program begins. */
+/** Arbitrary first edits of a program. */
 export const aBeginning: fc.Arbitrary<ProgramEdit> = fc.oneof(
   { weight: 2, arbitrary: aDeclaredEntry },
   { weight: 1, arbitrary: aDeclaredVip },
 );
 
-/** What is done to an entry that is declared. */
+/** Arbitrary changes of a declared entry. */
 export const aChangeOfEntry: fc.Arbitrary<ProgramEdit> = fc.oneof(
   fc.record({
     edit: fc.constant("change" as const),

@@ -14,11 +14,11 @@ import type { Held, StackRun } from "./stack";
 import { canonical, OUTSIDER } from "./world";
 
 /*
- * What the docs promise of a tenant, written down without a look at how the product does it: what a run may write,
- * what there is afterwards, and when a run may be refused or fail.
+ * The guarantees that the docs make about a tenant, written independently of the implementation: what a run may write,
+ * what exists afterwards, and when a run may be refused or fail.
  */
 
-/** What a tenant holds at a moment. */
+/** A snapshot of a tenant's contents. */
 export interface Tenant {
   readonly entries: readonly ModelEntry[];
   readonly vips: readonly Vip[];
@@ -55,25 +55,25 @@ function entryOf(row: AllowDenyEntryRow): ModelEntry {
   return { id, key: keyOf({ value, scope }), value, scope, list, comment: comment.trim() };
 }
 
-/** One thing that the stack's state holds. */
+/** An entry or VIP in the stack's state. */
 interface HeldThing {
   /** The resource's name. */
   readonly by: string;
   readonly isList: boolean;
   /** Value and scope of an entry, or a mailbox. */
   readonly key: string;
-  /** Of an entry. */
+  /** Only for an entry. */
   readonly list: string;
   readonly comment: string;
-  /** Of a single entry. */
+  /** Only for a single entry. */
   readonly id: string | undefined;
-  /** Shown by a refresh and declared by nobody. */
+  /** Whether it is undeclared and a refresh has shown it. */
   readonly isUnmanaged: boolean;
   readonly isReplaced: boolean;
   readonly keep: boolean;
 }
 
-/** What the stack's state holds. */
+/** The contents of the stack's state. */
 export interface Holdings {
   readonly entries: readonly HeldThing[];
   readonly vips: readonly HeldThing[];
@@ -111,16 +111,16 @@ export function holdingsOf(held: readonly Held[]): Holdings {
   return { entries, vips };
 }
 
-/** The value of an entry's key; a mailbox is as it is. */
+/** Returns the value of an entry's key; a mailbox is returned unchanged. */
 function valueOfKey(key: string): string {
   return key.replace(/ \(.*$/, "");
 }
 
-/** What the model remembers of a stack: whatever it was ever told to hold, and what it holds now. */
+/** The model's memory of a stack: everything it has ever declared, and its current contents. */
 export class Memory {
   readonly values = new Set<string>();
   readonly emails = new Set<string>();
-  /** The keys of the entries that the stack has made or taken, and neither removed nor let go since. */
+  /** The keys of the entries that the stack has created or adopted, and neither removed nor released since. */
   #held = new Set<string>();
 
   declare({ entries, vips }: ModelProgram): void {
@@ -128,7 +128,7 @@ export class Memory {
     for (const { email } of vips) this.emails.add(email);
   }
 
-  /** Entries that the state must hold, by a refresh of this moment. */
+  /** Returns the entries that the state must hold after a refresh at this moment. */
   mustHold({ entries }: Tenant): readonly ModelEntry[] {
     return entries.filter(({ key }) => this.#held.has(key));
   }
@@ -139,8 +139,8 @@ export class Memory {
       this.#held = new Set(program.entries.map(keyOf));
       return;
     }
-    // What a refresh did not find is not the stack's any more, whoever makes it again.
-    // Nor what a colleague moved from one list to the other between the readings of the two.
+    // An entry that a refresh did not find no longer belongs to the stack, whoever recreates it. The same holds for an
+    // entry that a colleague moved from one list to the other between the reads of the two.
     const placeIn = ({ entries }: Tenant, key: string): string | undefined => {
       const row = entries.find((one) => one.key === key);
       return row && `${row.id} ${row.list}`;
@@ -156,40 +156,43 @@ export class Memory {
       const isDeclared = program.entries.some((one) => keyOf(one) === held.key);
       const isLeft = isLetGo(held, valueOfKey(held.key), program) === "stays";
       if (!isDeclared && isLeft) this.#held.delete(held.key);
-      // A list gives up what another resource declares, also where that fails to take it.
+      // A list releases an entry that another resource declares, even if that resource fails to adopt it.
       const isStill = holdingsAfter.entries.some(({ key }) => key === held.key);
       if (isDeclared && held.isList && !isStill) this.#held.delete(held.key);
-      // One that is gone when its resource is deleted may have been made again, which is somebody else's then.
+      // An entry that is gone when its resource is deleted may have been recreated by somebody else, who then owns it.
       const isGone = !held.isList && !after.entries.some(({ id }) => id === held.id);
       if (!isDeclared && isGone && !isStill) this.#held.delete(held.key);
     }
   }
 }
 
-/** A run and all around it. */
+/** A run and its surroundings. */
 export interface RunFacts {
   readonly program: ModelProgram;
   readonly before: Tenant;
   readonly after: Tenant;
-  /** The state when the writes began, and at the end. */
+  /** The state when the writes began, and at the end of the run. */
   readonly holdings: Holdings;
   readonly holdingsAfter: Holdings;
   readonly run: StackRun;
-  /** Whether nothing could be written before a preview had passed. */
+  /** Whether a preview had to pass before anything was written. */
   readonly isPreviewed: boolean;
   /** The provider's writes. */
   readonly audit: readonly AuditRow[];
-  /** The writes of all. */
+  /** The writes of the provider and the console. */
   readonly history: readonly AuditRow[];
   readonly requests: readonly RecordedRequest[];
   readonly memory: Memory;
 }
 
-/** What holds for every run, however the console meddles and whatever comes of it. Answers what was broken. */
+/**
+ * Returns the violated guarantees among those that hold for every run, whatever the console changes meanwhile and
+ * however the run ends.
+ */
 export function brokenAlways(facts: RunFacts): string[] {
   const { program, holdings, audit, holdingsAfter, memory } = facts;
   const broken: string[] = [];
-  /** The entries that this run has written already. */
+  /** The entries that this run has already written. */
   const own = new Set<string>();
   for (const { action, before, after, target } of audit) {
     switch (action) {
@@ -205,7 +208,7 @@ export function brokenAlways(facts: RunFacts): string[] {
         // A concurrent change in the console appears in the response; a second update reverts it.
         const isDeclared = program.entries.some((one) => one.value === is.value);
         if (!isDeclared) broken.push(`changed ${formatEntry(was)} to ${formatEntry(is)}, which nobody declares`);
-        // One that was made again by hand is the resource's all the same.
+        // An entry that was recreated by hand still belongs to the resource.
         const isHeld = own.has(target) || holdings.entries.some(({ key }) => valueOfKey(key) === was.value);
         own.add(target);
         if (!isHeld && !program.entries.some((one) => one.value === was.value && mayAdopt(one, program))) {
@@ -215,7 +218,7 @@ export function brokenAlways(facts: RunFacts): string[] {
       }
       case "allow_deny_entry.delete": {
         const was = entryOf(before as AllowDenyEntryRow);
-        // What the console changes between the reading and the deletion, no client of this service can see.
+        // No client of this service can see changes that the console makes between the read and the deletion.
         const meanwhile = facts.history.filter((one) => one.target === target && one.before !== null);
         const seen = [
           was,
@@ -226,7 +229,7 @@ export function brokenAlways(facts: RunFacts): string[] {
         const isShown = (held: HeldThing): boolean =>
           seen.some(({ list, comment }) => list === held.list && (!held.isList || comment === held.comment));
         const isManaged = holders.some((one) => !one.isUnmanaged);
-        // What takes its place in the same run may be added first, in place.
+        // The replacement in the same run may have been added first, in place.
         const isOwnMove = program.entries.some((one) => one.value === was.value);
         if (holders.length === 0) broken.push(`deleted ${formatEntry(was)}, which the state did not hold`);
         else if (!holders.some(isShown) && !isOwnMove) {
@@ -269,7 +272,7 @@ export function brokenAlways(facts: RunFacts): string[] {
   return broken;
 }
 
-/** Whether what the state holds is this entry: a single one by its id, one of a list by its value and scope. */
+/** Returns whether the object in state is this entry: a single entry by its id, a list's entry by value and scope. */
 function isHeldBy({ id, key }: HeldThing, entry: ModelEntry): boolean {
   return id === entry.id || key === entry.key;
 }
@@ -278,7 +281,10 @@ function isPrunedNow(program: ModelProgram, holders: readonly HeldThing[]): bool
   return holders.some(({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list));
 }
 
-/** What holds for a run that nobody meddled with, from its refresh to its end. */
+/**
+ * Returns the violated guarantees among those that hold for a run without concurrent console changes, from its refresh
+ * to its end.
+ */
 export function brokenWhenQuiet(facts: RunFacts): string[] {
   const { program, before, holdings, run, isPreviewed } = facts;
   const broken = [...brokenReading(before, holdings), ...forgotten(facts), ...brokenRequests(facts)];
@@ -304,9 +310,9 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
 }
 
 /**
- * Whether two resources hold the same entry, or one holds what another declares, as by what a colleague made of it, and
- * they declare its value in two scopes. Then the first to have its turn takes it, and the second sees only in the next run
- * that its own is not there.
+ * Returns whether two resources hold the same entry, or one holds an entry that another declares (for example after a
+ * colleague's change) and they declare its value in two scopes. The first to run takes the entry; the second only sees
+ * in the next run that its own is missing.
  */
 export function isContested({ program, before, holdings }: RunFacts): boolean {
   return before.entries.some((row) => {
@@ -321,7 +327,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
   });
 }
 
-/** A refresh shows what there is. */
+/** Returns where the state after a refresh differs from the tenant's contents. */
 function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] {
   const broken: string[] = [];
   for (const held of holdings.entries) {
@@ -338,11 +344,14 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
   return broken;
 }
 
-/** What the stack has made is never forgotten; what was deleted and made again by hand is its own all the same. */
+/**
+ * Returns entries that the stack created and its state forgot. An entry that was deleted and recreated by hand still
+ * belongs to the stack.
+ */
 function forgotten({ before, holdings, memory }: RunFacts): string[] {
   const isHeld = (row: ModelEntry): boolean =>
     holdings.entries.some(({ key, id, isList, isUnmanaged }) => {
-      // A single resource keeps to its own row, whatever that has become.
+      // A single resource keeps its own row, whatever that row has become.
       const isBusy = !isList && id !== row.id && valueOfKey(key) === row.value;
       return isBusy || (key === row.key && !isUnmanaged);
     });
@@ -352,7 +361,7 @@ function forgotten({ before, holdings, memory }: RunFacts): string[] {
     .map((row) => `the state has forgotten ${formatEntry(row)}`);
 }
 
-/** Nothing is asked to be made that is there: at a service that lets it be, there would be two of it. */
+/** Returns requests that create an existing object again: a service that permits it would hold duplicates. */
 function brokenRequests({ before, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
   const gone = new Set(audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])));
@@ -372,7 +381,7 @@ function brokenRequests({ before, audit, requests }: RunFacts): string[] {
   return broken;
 }
 
-/** What a program can't be: told in the preview. */
+/** Returns the errors of an invalid program, which the preview reports. */
 export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] {
   const mistakes: string[] = [];
   const { entries, vips, lists } = program;
@@ -436,14 +445,14 @@ export function mistakesIn(program: ModelProgram, holdings: Holdings): string[] 
   return mistakes;
 }
 
-/** What keeps a program from being brought about. */
+/** An obstacle to applying a program. */
 export interface Obstacle {
   readonly why: string;
-  /** Whether a run can't succeed over it; else it may or may not. */
+  /** Whether the obstacle always makes a run fail; otherwise the run may or may not fail. */
   readonly isSure: boolean;
-  /** What a colleague would remove in the console. */
+  /** The entry that a colleague would remove in the console. */
   readonly entry?: ModelEntry;
-  /** What would have to be declared no more. */
+  /** The declaration that would have to be removed. */
   readonly duplicate?: PlacedEntry;
   readonly email?: string;
 }
@@ -480,7 +489,7 @@ export function obstaclesOf(program: ModelProgram, { entries }: Tenant, holdings
   return obstacles;
 }
 
-/** What a successful run leaves behind, exactly. */
+/** Returns deviations from the exact result of a successful run. */
 function brokenResult(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter } = facts;
   const broken: string[] = [];
@@ -534,7 +543,7 @@ function brokenResult(facts: RunFacts): string[] {
   return broken;
 }
 
-/** After a successful run the state holds what is declared, and nothing else. */
+/** Returns where the state differs from the declaration after a successful run. */
 function brokenState(program: ModelProgram, { entries, vips }: Holdings): string[] {
   const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
   const declared = [
@@ -545,7 +554,7 @@ function brokenState(program: ModelProgram, { entries, vips }: Holdings): string
   return [`the state holds ${held.join(", ")}, and declared is ${declared.join(", ")}`];
 }
 
-/** A run that was refused or failed: nothing of others is touched, and the state holds what is there. */
+/** Returns changes to objects of others, and differences between state and tenant, after a refused or failed run. */
 function brokenByFailure(facts: RunFacts): string[] {
   const { program, before, after, holdings, holdingsAfter, run, isPreviewed } = facts;
   if (run.result === "refused" && isPreviewed) {
@@ -568,7 +577,7 @@ function brokenByFailure(facts: RunFacts): string[] {
       broken.push(`the VIP ${email} is nobody's to change, and there is ${JSON.stringify(now)}`);
     }
   }
-  // What went from one resource to another is in the state of the first until that had its turn.
+  // An entry that moves between resources stays in the state of the first until that resource's turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
     program.entries.some((one) => keyOf(one) === key && nameOf(program, one.place) !== by) ||
     program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by) ||
@@ -579,7 +588,7 @@ function brokenByFailure(facts: RunFacts): string[] {
   return broken;
 }
 
-/** Whether an entry stands where one is declared, but is not the stack's, and nobody said to take it. */
+/** Returns whether an entry occupies a declared place, doesn't belong to the stack and may not be adopted. */
 function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings): boolean {
   const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
   return !isHeld && !program.entries.some((one) => one.value === row.value && mayAdopt(one, program));
@@ -587,7 +596,7 @@ function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings
 
 type Fate = "declared" | "goes" | "stays" | "either";
 
-/** What becomes of an entry when a program is brought about. */
+/** Returns what happens to an entry when a program is applied. */
 function fateOfEntry(row: ModelEntry, program: ModelProgram, holdings: Holdings): Fate {
   if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
@@ -606,7 +615,7 @@ function fateOfVip(email: string, program: ModelProgram, holdings: Holdings): Fa
   return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";
 }
 
-/** What the resource that holds something which is not declared does with it. */
+/** Returns what a resource does with an undeclared entry that it holds. */
 function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" | "stays" {
   const options = held.isReplaced ? undefined : optionsOf(program, held.by);
   if (held.isUnmanaged) {
@@ -616,7 +625,7 @@ function isLetGo(held: HeldThing, name: string, program: ModelProgram): "goes" |
   return options.keep || options.ignore.includes(name) ? "stays" : "goes";
 }
 
-/** The options of a list that the program declares, by the resource's name. */
+/** Returns the options of a declared list, by the resource's name. */
 function optionsOf(program: ModelProgram, name: string): ModelListOptions | undefined {
   for (const place of ["A", "B", "V", "W"] as const) {
     if (nameOf(program, place) === name) return program.lists[place];

@@ -4,7 +4,7 @@ import { parseListPattern } from "../../../provider/settings/pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
 import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
 
-/** What a settings file declares. */
+/** The declarations of a settings file. */
 export interface DeclaredSettings {
   readonly entries: readonly WrittenEntry[];
   readonly vips: readonly WrittenVip[];
@@ -41,7 +41,7 @@ interface ListOptions {
 
 export const NOTHING_DECLARED: DeclaredSettings = { entries: [], vips: [], lists: { entries: {}, vips: {} } };
 
-/** What a person does to a settings file. */
+/** A person's change to a settings file. */
 export type SettingsEdit =
   | { readonly edit: "entry"; readonly entry: WrittenEntry }
   | { readonly edit: "vip"; readonly vip: WrittenVip }
@@ -54,7 +54,7 @@ export function editedSettings(before: DeclaredSettings, edit: SettingsEdit): De
   const { entries, vips, lists } = before;
   switch (edit.edit) {
     case "entry": {
-      // A value can't be declared on both lists, in whatever scopes.
+      // A value can't be declared on both lists, whatever the scopes.
       const { entry } = edit;
       const isInTheWay = (other: WrittenEntry): boolean =>
         other.value === entry.value && (other.list !== entry.list || other.scope === entry.scope);
@@ -125,7 +125,7 @@ export function settingsText({ entries, vips, lists }: DeclaredSettings, today: 
   );
 }
 
-/** The keys that are declared on a day, as a plan names them. */
+/** Returns the keys declared on the given date, as a plan names them. */
 export function declaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
   return [
     ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${keyOf(one)}`),
@@ -199,7 +199,7 @@ const options: fc.Arbitrary<SettingsEdit> = fc.oneof(
     })),
 );
 
-/** How settings files come to be, and what becomes of them. */
+/** Arbitrary edits that create and change settings files. */
 export const aSettingsEdit: fc.Arbitrary<SettingsEdit> = fc.oneof(
   { weight: 6, arbitrary: anEntry },
   { weight: 3, arbitrary: aVip },

@@ -25,7 +25,7 @@ import {
 } from "./promises";
 import type { ModelStack, StackRun, StackRunOptions } from "./stack";
 
-/** A tenant's story: what is there first, and then, again and again, edits on both sides and runs. */
+/** A tenant's story: its initial contents, followed by rounds of edits on both sides and runs. */
 export interface Story {
   readonly first: { readonly program: readonly ProgramEdit[]; readonly console: readonly ConsoleEdit[] };
   readonly chapters: readonly Chapter[];
@@ -34,11 +34,13 @@ export interface Story {
 interface Chapter {
   readonly program: readonly ProgramEdit[];
   readonly console: readonly ConsoleEdit[];
-  /** What both sides do to one and the same entry. */
+  /** Changes that both sides make to the same entry. */
   readonly clash: Clash | undefined;
-  /** A run into which the colleague meddles, at the given requests; it may come to anything but harm. */
+  /**
+   * A run in which the colleague acts at the given requests. Any result is acceptable unless it violates a guarantee.
+   */
   readonly meddled: (StackRunOptions & { readonly at: readonly Meddling[] }) | undefined;
-  /** How the run is made that nobody meddles with. */
+  /** The options of the run without concurrent console changes. */
   readonly quiet: Pick<StackRunOptions, "parallel" | "preview">;
 }
 
@@ -48,7 +50,7 @@ interface Clash {
 }
 
 interface Meddling {
-  /** The number of the request before whose answer it happens. */
+  /** The number of the request; the action takes place before its answer. */
   readonly request: number;
   readonly edit: ConsoleEdit;
 }
@@ -86,9 +88,9 @@ export function aStory({ chapters }: { readonly chapters: number }): fc.Arbitrar
 }
 
 /**
- * Plays a story and holds each run to what is promised.
+ * Plays a story and checks every run against the guarantees.
  *
- * @throws {Error} with the whole story, in words, and what was broken.
+ * @throws {Error} with the whole story in words, and the violated guarantees.
  */
 export async function play(story: Story, company: Company, stack: ModelStack): Promise<void> {
   const teller = new Teller(company, stack);
@@ -103,7 +105,7 @@ export async function play(story: Story, company: Company, stack: ModelStack): P
   }
 }
 
-/** How often obstacles are taken out of the way before a run must succeed. */
+/** The maximum number of times that obstacles are removed before a run must succeed. */
 const MAX_ATTEMPTS = 4;
 
 class Teller {
@@ -136,7 +138,7 @@ class Teller {
     this.#log.push(await doInConsole(this.#company, edit));
   }
 
-  /** A run during which the console goes on. */
+  /** Runs while the console makes changes. */
   async runMeddled(options: StackRunOptions, at: readonly Meddling[]): Promise<void> {
     let requests = 0;
     this.#company.atRequest(async () => {
@@ -152,7 +154,7 @@ class Teller {
     this.#memory.learn(facts);
   }
 
-  /** Runs until the program is brought about, or is seen to be a mistake; then once more, for nothing. */
+  /** Runs until the program is applied or turns out to be a mistake; then once more, which must change nothing. */
   async settle(options: StackRunOptions, isLast: boolean): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const facts = await this.#run(options);
@@ -160,7 +162,7 @@ class Teller {
       this.#memory.learn(facts);
       if (facts.run.result === "ok" && !isContested(facts)) break;
       if (mistakesIn(this.#program, facts.holdings).length > 0) {
-        // Who sees that takes it back.
+        // The person sees the mistake and reverts the program.
         this.#program = this.#lastGood;
         return;
       }
@@ -171,7 +173,8 @@ class Teller {
     const again = await this.#run({ ...options, refresh: false });
     this.#hold([...brokenAlways(again), ...brokenIfNotEmpty(again)]);
     if (!isLast && !Object.values(this.#program.lists).some(({ mode }) => mode !== "additive")) return;
-    // An exclusive list shows at a refresh what else there is, and removes it; and then it is quiet.
+    // After a refresh, an exclusive list shows undeclared entries; the next run removes them, and then nothing changes
+    // any more.
     const shown = await this.#run(options);
     this.#hold([...brokenAlways(shown), ...brokenWhenQuiet(shown)]);
     const hasShown = [...shown.holdings.entries, ...shown.holdings.vips].some((one) => one.isUnmanaged);
@@ -227,7 +230,7 @@ class Teller {
   }
 }
 
-/** A run after which nothing had changed does nothing. */
+/** A run directly after one without changes must do nothing. */
 function brokenIfNotEmpty({ run, audit, requests }: RunFacts): string[] {
   const broken: string[] = [];
   if (run.result !== "ok") broken.push(`the run after it ${run.result}: ${run.messages.join("\n")}`);

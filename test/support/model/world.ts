@@ -1,9 +1,6 @@
 import type { Scenario } from "../../../provider/sandbox";
 
-/*
- * The small world in which programs and a colleague meet: few values, so that they meet often, each written in more
- * than one way.
- */
+/* The small world of programs and a colleague: few values, so that they collide often, each with several spellings. */
 
 export const LISTS = ["allow", "deny"] as const;
 export type EntryListName = (typeof LISTS)[number];
@@ -11,7 +8,7 @@ export type EntryListName = (typeof LISTS)[number];
 export const SCOPES = ["global", "graymail"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The ways in which one value is written, the first of them as it is compared. */
+/** The spellings of a value, the canonical form first. */
 type Spellings = readonly [string, ...string[]];
 
 export const VALUES: readonly Spellings[] = [
@@ -38,7 +35,7 @@ export const MAILBOXES: readonly Spellings[] = [
 
 export const OUTSIDER = "stranger@elsewhere.example";
 
-/** The form in which a value of this world is compared. */
+/** Returns the canonical form of a value of this world. */
 export function canonical(written: string): string {
   const value = BY_SPELLING.get(written) ?? BY_SPELLING.get(written.toLowerCase());
   if (value === undefined) throw new Error(`${written} is not of this world`);
@@ -49,7 +46,7 @@ const BY_SPELLING = new Map(
   [...VALUES, ...MAILBOXES].flatMap((spellings) => spellings.map((one) => [one, spellings[0]] as const)),
 );
 
-/** One way in which a value is written. */
+/** Returns one spelling of a value. */
 export function spelled(spellings: Spellings, way: number): string {
   return spellings[way % spellings.length] ?? spellings[0];
 }
@@ -59,7 +56,7 @@ export function entryTypeOf(value: string): string {
   return /^[\d.]+$|:/.test(value) ? "ip" : "domain";
 }
 
-/** Companies that are all alike, for a story each. */
+/** Creates identical companies, one for each story. */
 export function worldOf(companies: number): Scenario {
   return {
     name: "model",

@@ -5,7 +5,7 @@ import { verdictsOf } from "../../bench/targets";
 
 const WHAT = "what an entry more takes of the longest list";
 
-/** A list of three sizes, by what it takes. */
+/** Returns the measured result for lists of three sizes with the given durations. */
 function measured(seconds: (count: number) => number | undefined): number | undefined {
   const observations = [1_000, 10_000, 50_000].flatMap((count): Observation[] => {
     const taken = seconds(count);

@@ -8,7 +8,7 @@ it("treats a response too long for a string as truncated", async () => {
       const controller = {} as Dispatcher.DispatchController;
       handler.onResponseStart?.(controller, 200, {});
       handler.onResponseData?.(controller, Buffer.from("{}"));
-      // undici keeps to itself what this throws.
+      // undici swallows errors thrown here.
       try {
         handler.onResponseEnd?.(controller, {});
       } catch {}

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { iterateList, type PagedList, readWholeList } from "../../../provider/client/paging";
 
-/** What happens to the list between two requests: items come, go, or both at once, anywhere. */
+/** A change of the list between two requests: items are added, removed, or both, at any position. */
 type Move = { readonly add?: readonly number[]; readonly drop?: readonly number[] };
 
 const places = fc.array(fc.nat(), { minLength: 1, maxLength: 3 });
@@ -13,7 +13,9 @@ const move: fc.Arbitrary<Move | undefined> = fc.option(
   ),
   { nil: undefined, freq: 2 },
 );
-/** Some come while as many go: the total stays as it is, which no single reading of numbered pages can see. */
+/**
+ * As many items are added as removed, so the total stays the same, which a single read of numbered pages can't detect.
+ */
 const swap: fc.Arbitrary<Move> = fc
   .array(fc.tuple(fc.nat(), fc.nat()), { minLength: 1, maxLength: 3 })
   .map((pairs) => ({ add: pairs.map(([add]) => add), drop: pairs.map(([, drop]) => drop) }));
@@ -21,13 +23,13 @@ const storyOf = (moves: fc.Arbitrary<Move | undefined>) =>
   fc.record({
     length: fc.nat(12),
     size: fc.integer({ min: 1, max: 4 }),
-    /** The moves, request by request; then it is quiet. */
+    /** The changes, request by request; afterwards the list stays the same. */
     moves: fc.array(moves, { maxLength: 12 }),
   });
 const story = storyOf(move);
 const storyWithSwaps = storyOf(fc.oneof(move, swap));
 
-/** A list that moves as told, what it held all the time, and what was asked of it. */
+/** Returns a list that changes as specified, the items that it contained all the time, and the requests made. */
 function movingList(
   { length, size, moves }: { length: number; size: number; moves: (Move | undefined)[] },
   hasTotal = true,
@@ -81,7 +83,7 @@ test.each([
       for (const item of given) expect(ever).toContain(item);
       if (outcome === "whole") expect([...always].filter((item) => !given.includes(item))).toEqual([]);
       else expect(outcome).toBe("ERR_LIST_UNSTABLE");
-      // Each attempt but the last two is spoilt by a move; those two are quiet, and the last brings nothing new.
+      // A change spoils every attempt but the last two; those two see no changes, and the last finds nothing new.
       if (moveCount(scenario.moves) < attempts - 1) expect(outcome).toBe("whole");
       const most = Math.ceil((scenario.length + 3 * scenario.moves.length) / scenario.size) + 2;
       expect(requestedPages.length).toBeLessThanOrEqual(attempts * most);

@@ -40,7 +40,7 @@ function harness() {
   return { time, limit };
 }
 
-/** Calls that go on until the test answers them. */
+/** Returns calls that stay pending until the test answers them. */
 function openCalls() {
   const open: { answer: () => void; reject: (error: Error) => void }[] = [];
   const call = () =>
@@ -50,7 +50,7 @@ function openCalls() {
   return { open, call };
 }
 
-/** Makes as many writes at once, of which each takes so long; answers how many were under way at most. */
+/** Makes many writes at once, each with the same duration. Returns the largest number in flight. */
 async function load(limit: Limit, time: VirtualTime, count: number, tookMs: number): Promise<number> {
   let underWay = 0;
   let most = 0;
@@ -85,7 +85,7 @@ it("starts 16 writes at once and queues the rest", async () => {
 
 it("adds 4 slots per fast window of responses, up to 64", async () => {
   const { limit, time } = harness();
-  // Windows of 16 and 20 answers, and one that is not full.
+  // Two full windows of 16 and 20 answers, and a partial one.
   await load(limit, time, 16 + 20 + 23, 10);
   expect(limit.concurrency).toBe(24);
   const most = await load(limit, time, 3_000, 10);
@@ -136,7 +136,7 @@ it("pauses all calls and halves concurrency once after rate-limit responses", as
   await turn();
   expect(time.atMs).toBe(1_000);
   expect(limit.concurrency).toBe(8);
-  // 10 are left: the 4 that were not begun, and the 6 refused.
+  // 10 remain: the 4 that were not started, and the 6 that were refused.
   expect(open).toHaveLength(8);
   for (const { answer } of open.splice(0)) answer();
   await turn();
@@ -296,7 +296,7 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
   let attempts = 0;
   const late = limit.patch(async () => {
     attempts += 1;
-    // Whoever gets its place keeps it for long.
+    // Calls that take its slot keep it for a long time.
     for (let at = 0; at < 16; at += 1) void limit.write(call);
     await turn();
     throw reset();
@@ -319,7 +319,7 @@ const reset = (of: PacedCall = calls.patch) =>
   new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: of.request });
 const neverSent = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
 
-/** A call that fails so often, in such a way, and then answers; and how often it was made. */
+/** Returns a call that fails this many times and then succeeds, and its number of attempts. */
 function failing(times: number, failure: () => ServiceError) {
   const made = { count: 0 };
   const call = async () => {
@@ -474,7 +474,7 @@ describe("a rate-limit token", () => {
     await turn();
     open[0]?.reject(refusal(7_000));
     await turn();
-    // It comes in the middle of the pause.
+    // The token arrives in the middle of the pause.
     give();
     expect(await waiting).toBe("late");
     expect(time.atMs).toBe(7_000);
@@ -482,7 +482,7 @@ describe("a rate-limit token", () => {
     open[1]?.answer();
     await refused;
     expect(marks.slice(0, 5)).toEqual(["asked", "permit", "sent", "asked", "pause 7000"]);
-    // The held one is given up, and each of both calls takes its own.
+    // The held token is discarded, and each of the two calls takes its own.
     expect(marks.filter((mark) => mark === "permit")).toHaveLength(4);
     expect(marks.filter((mark) => mark === "sent")).toHaveLength(3);
   });
@@ -529,7 +529,7 @@ describe("a rate-limit token", () => {
     });
     for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);
-    // The deadline begins with the first permit; the second comes beyond it.
+    // The deadline starts with the first token; the second token comes after it.
     const { made, call } = failing(2, neverSent);
     await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", tries: 1 });
     expect(made.count).toBe(1);
@@ -551,7 +551,7 @@ describe("the retry budget", () => {
     const { limit } = harness();
     let made = 0;
     const failures = new Set<string>();
-    // Each with an answer before, so that it is not the circuit that ends it.
+    // Each failure follows an answer, so that it is not the circuit breaker that ends the calls.
     const gone = new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 });
     for (let at = 0; at < 5; at += 1) {
       await limit.read(() => Promise.reject(gone)).catch(() => undefined);

@@ -70,7 +70,7 @@ test("returns only the items that the filter keeps", async () => {
         name: "deny list",
         fetchPage: async (page) => {
           requestedPages.push(page);
-          // It moves once, before its third page.
+          // The list changes once, before its third page.
           if (requestedPages.length === 3) total = 402;
           const items = Array.from(
             { length: Math.max(0, Math.min(200, total - (page - 1) * 200)) },

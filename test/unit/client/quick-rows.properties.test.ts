@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { buildArraySchema } from "../../../provider/client/fields";
 import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
 
-/** What may come where a text is due. */
+/** Values that may appear where a string is expected. */
 const field = fc.oneof(
   { weight: 8, arbitrary: fc.string() },
   fc.constantFrom("", " ", "\u{fffd}", "\ud800", "a".repeat(1_000), "a".repeat(1_001), " jane@acme.example "),

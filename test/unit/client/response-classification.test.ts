@@ -21,7 +21,7 @@ import { VirtualTime } from "../../support/virtual-time";
 
 /** One response, or the connection's failure in place of one. */
 interface Response {
-  /** What the table is to find of it. */
+  /** The expected classification. */
   readonly is: ResponseObservation;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -98,7 +98,7 @@ const RESPONSES: Readonly<Record<string, Response>> = {
   },
 };
 
-/** Answers every request the same. */
+/** Gives every request the same answer. */
 function answering({ status, headers = {}, body = "", broken }: Response) {
   const sent: string[] = [];
   const dispatcher = {
@@ -139,7 +139,7 @@ const CALLS = {
 type Method = keyof typeof CALLS;
 const METHODS = Object.keys(CALLS) as Method[];
 
-/** What one call comes to, and what its client asked others to wait for meanwhile. */
+/** Returns the result of a call, and the pauses that its client asked of others. */
 async function sent(response: Response, method: Method, times = 1) {
   const { sent: requests, dispatcher } = answering(response);
   const time = new VirtualTime();
@@ -150,7 +150,7 @@ async function sent(response: Response, method: Method, times = 1) {
     dispatcher,
     time,
     retries: times === 1,
-    // Only a missing response may end by the timeout: a busy machine takes longer than 5 ms for a present one.
+    // Only a missing response may hit the timeout: on a busy machine, even a present one takes longer than 5 ms.
     timeoutMs: response.broken === "silence" ? 5 : 10_000,
     maxResponseBytes: 1_000,
     permits: { take: async () => {}, refused: (ms) => void pauses.push(ms) },
@@ -166,7 +166,10 @@ async function sent(response: Response, method: Method, times = 1) {
   return { error, requests: requests.length, firstPauseMs: pauses[0] };
 }
 
-/** The client: how often it sends, whether the outcome is unknown, whether the others wait, whether it stops sending. */
+/**
+ * Returns the client's decisions: the number of attempts, whether the outcome is unknown, whether other requests wait,
+ * and whether it stops sending.
+ */
 async function clientDecides(response: Response) {
   const attempts: Record<string, string> = {};
   for (const method of METHODS) {
@@ -178,7 +181,7 @@ async function clientDecides(response: Response) {
   return { code: error.code, attempts, pauseMs: firstPauseMs, isBroken: last.code === "ERR_CIRCUIT_OPEN" };
 }
 
-/** Whether the list is read to see what came of an addition. */
+/** Returns whether the list is read to verify an addition. */
 async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
   let isRead = false;
   await resolveOutcome({
@@ -192,7 +195,10 @@ async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
   return isRead;
 }
 
-/** Whether others of the address are asked, by the error itself and by its code alone; and whether it is then known to answer. */
+/**
+ * Returns whether other tenants of the address are probed, for the error itself and for its code alone, and whether the
+ * address then counts as reachable.
+ */
 async function addressHealthDecides(error: EmailSecurityError) {
   const detectProbe = async (failure: EmailSecurityError): Promise<boolean> => {
     let isProbed = false;
@@ -214,7 +220,7 @@ async function addressHealthDecides(error: EmailSecurityError) {
   };
 }
 
-/** After how many failures in a row the rest of a list is left. */
+/** Returns the number of consecutive failures after which the rest of a list is not attempted. */
 async function listDecides(error: ServiceError): Promise<number | undefined> {
   const all = new BestEffortRunner<number>({ atATime: 1 });
   let attempts = 0;
@@ -229,7 +235,7 @@ async function listDecides(error: ServiceError): Promise<number | undefined> {
   return attempts === 12 ? undefined : attempts;
 }
 
-/** How many attempts a request gets. */
+/** Returns the number of attempts of a request. */
 function attemptsOf(found: ResponseClass, method: string, most: number): number {
   if (getFailureHandling(found, method) !== "retry") return 1;
   return found.scope === "rate limit" ? MAX_RATE_LIMITED_ATTEMPTS : most;

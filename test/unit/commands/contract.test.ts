@@ -5,9 +5,7 @@ import { getHelp } from "../../../provider/cli/command-help";
 import { FORMATS } from "../../../provider/cli/output/outputs";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
-/*
- * What all commands have in common on the command line.
- */
+/* Rules that hold for all commands on the command line. */
 
 const COMMANDS: readonly Command[] = (() => {
   const all: Command[] = [];
@@ -25,7 +23,7 @@ const OPTIONS = COMMANDS.flatMap((command) =>
 const named = (long: string): readonly (readonly [string, Option])[] =>
   OPTIONS.filter(([, option]) => option.long === long);
 
-/** Which commands declare an option, by its description. */
+/** Returns the commands that declare an option, by its description. */
 function meanings(long: string): string[] {
   return [...new Set(named(long).map(([, { description }]) => description))];
 }
@@ -99,5 +97,5 @@ describe("every command", () => {
 const VERBS =
   "Abandon|Add|Allow|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Exit|Explain|Export|Extend|Fill|Find|Give|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
 
-/** A verb with a capital letter first, and no full stop. */
+/** A capitalized verb first, and no full stop. */
 const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b(?:[^]*[^.])?$`);

@@ -26,7 +26,8 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; output
       },
       ...(outputError && { outputError }),
     });
-    // Those that have verbs do nothing but `review` and `rollout`, which tells a slip of one from a file by itself.
+    // Commands with subcommands do nothing themselves, except `review` and `rollout`; the latter itself distinguishes a
+    // mistyped subcommand from a file.
     if (
       verb.commands.length > 0 &&
       (!["review", "rollout"].includes(verb.name()) ||
@@ -45,7 +46,7 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; output
   return outcome;
 }
 
-/** As a shell parts it. */
+/** Splits a line into words as a shell does. */
 const wordsOf = (line: string): string[] =>
   execFileSync("sh", ["-c", `printf '%s\\n' ${line}`], { encoding: "utf8" })
     .trimEnd()

@@ -20,7 +20,7 @@ it("documents every method of every group", () => {
 });
 
 it("documents every option", () => {
-  // Compiles only with the names of just these.
+  // Compiles only if the names are complete and exact.
   const options: Record<keyof SettingsClientOptions, true> = {
     baseUrl: true,
     apiKey: true,

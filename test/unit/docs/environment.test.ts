@@ -5,7 +5,7 @@ import { DocsPage } from "../../support/docs-page";
 
 const page = new DocsPage("reference/environment.md");
 
-/** Tables of what the package itself reads or sets. */
+/** The tables of variables that the package itself reads or sets. */
 const OWN = [
   "Tenant",
   "Enforced plan",
@@ -18,22 +18,22 @@ const OWN = [
 
 const documentedNames = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
 
-/** What is read by Node.js or under whatever name the system has. */
+/** Variables that Node.js reads, or whose names depend on the operating system. */
 const IN_OTHER_WAYS = ["PATH", "TMPDIR"];
 
-/** Names that a source holds for another reason. */
+/** Names that occur in the sources for other reasons. */
 const NOT_READ = new Set(["NODE_OPTIONS", "EMAIL_SECURITY_"]);
 
 const sources = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] })
-  // Comments name variables that others read.
+  // Comments mention variables that other programs read.
   .map((file) => readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""));
 
-/** What is read by its name, and what has the form of a variable's. */
+/** Patterns for reads by name, and for strings that look like variable names. */
 const READ = [
   /(?<=\b(?:environment|env|process\.env)\[")[A-Z\d_]+(?="\])/g,
   /(?<=")(?:EMAIL_SECURITY|PULUMI)_[A-Z\d_]*[A-Z\d](?=")/g,
   /\bEMAIL_SECURITY_[A-Z\d_]*[A-Z\d](?=:)/g,
-  // `const { NAME } = environment`, and a name that is read by way of a constant.
+  // `const { NAME } = environment`, and a name that is read through a constant.
   /(?<=\{[^{}\n]*)\b[A-Z][A-Z\d_]+\b(?=[^{}\n]*\} = (?:environment|env|process\.env)\b)/g,
   /(?<=\bconst \w+ = ")[A-Z][A-Z\d]*_[A-Z\d_]+(?=";)/g,
   /(?<=")(?:HTTPS?|NO)_PROXY(?=")/g,

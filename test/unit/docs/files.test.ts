@@ -4,7 +4,10 @@ import { buildTenantsJsonSchema } from "../../../provider/rollout/targets/target
 import { DocsPage } from "../../support/docs-page";
 import { mappingsOf } from "./schema-mappings";
 
-/** Where the keys of a mapping are told: the page, the heading, and the column that has a text where the key is one of it. */
+/**
+ * The place where a mapping's keys are documented: the page, the heading, and the column whose cell is not empty for a
+ * key of this mapping.
+ */
 type DocsTable = readonly [page: string, heading: string, column?: number];
 
 const SETTINGS: Readonly<Record<string, DocsTable>> = {

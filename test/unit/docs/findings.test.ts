@@ -18,7 +18,7 @@ it("documents every settings file finding with its level and text", () => {
   for (const { code, level, text } of documentedFindings) {
     const rule = FINDING_RULES.get(code);
     expect([code, level]).toEqual([code, rule?.level]);
-    // What all rules of a policy have in common is said above the table.
+    // The paragraph above the table documents what all policy rules have in common.
     const all = `${rule?.title.replace(/^Policy: (.)/, (_all, first: string) => first.toUpperCase())}. ${rule?.help}`;
     expect(all.startsWith(text) && all.length - text.length < 200).toBe(true);
   }

@@ -29,7 +29,7 @@ test.for(Object.entries(schema.functions))(
   "documents the arguments and result of %s as in the schema",
   ([token, { inputs = {}, outputs }]) => {
     const [, taken = "", given = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
-    // Values stand in quotes, and types in links.
+    // Values are in quotes, and types are links.
     const names = (text: string) =>
       codesIn(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
     expect(names(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { buildReferencePages } from "#scripts/reference-pages";
 
-/* `npm run docs` writes them, of the package as it is built. */
+/* `npm run docs` generates the pages from the built package. */
 
 const pages = buildReferencePages();
 

@@ -5,7 +5,7 @@ import type { TenantSettings } from "../../../provider";
 import type { TenantSettingsArgs } from "../../../provider/gitops/tenant-settings";
 import { DocsPage } from "../../support/docs-page";
 
-/** As `npm run setup` builds it, of the schemas that check the arguments. */
+/** As built by `npm run setup`, from the schemas that check the arguments. */
 const schema = JSON.parse(readFileSync("provider/dist/plugin/schema.json", "utf8")) as PackageSchema;
 
 interface PackageSchema {
@@ -19,7 +19,7 @@ interface PackageSchema {
 const resources = new DocsPage("reference/resources.md");
 const configuration = new DocsPage("reference/configuration.md");
 
-/** Of the options that all lists have, and where they are told. */
+/** The heading of the options that all lists share. */
 const SHARED = "Arguments of every list";
 
 const kinds = Object.entries(schema.resources).map(
@@ -31,7 +31,7 @@ test.for(kinds)(
   ([kind, { properties, inputProperties, isComponent }]) => {
     const documentedArguments = resources.codes(`Arguments of \`${kind}\``);
     expect(documentedArguments.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
-    // Over the plugin a component has none: what it is made of is told by its own resources.
+    // A component has no outputs with the plugin: its resources have their own.
     if (isComponent) return;
     expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
   },
@@ -51,7 +51,7 @@ it("documents every argument that both lists share", () => {
 });
 
 it("documents the arguments and outputs of TenantSettings", () => {
-  // Compiles only with the names of just these.
+  // Compiles only if the names are complete and exact.
   const taken: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
   const own: Record<Exclude<keyof TenantSettings, keyof pulumi.ComponentResource>, true> = {
     entries: true,

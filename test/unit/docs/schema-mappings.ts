@@ -1,4 +1,4 @@
-/** A JSON schema, as far as its keys go. */
+/** A JSON schema, limited to its keys. */
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema | boolean;

@@ -9,7 +9,7 @@ const onLinux = describe.skipIf(process.platform !== "linux");
 
 interface Opened extends AsyncDisposable {
   readonly session: ShellSession;
-  /** Runs a block that must not fail; answers what it printed. */
+  /** Runs a block that must succeed, and returns its output. */
   readonly type: (text: string) => Promise<string>;
 }
 
@@ -66,7 +66,7 @@ onLinux("a shell session", () => {
 
   it("kills every background process when it is disposed", async () => {
     const shell = await open();
-    // Nobody else's on this machine.
+    // Includes this process's id, so that no other process on this machine has the same command line.
     const sleeper = `sleep 61.${process.pid}`;
     const { code, output } = await shell.session.start(
       `echo http://127.0.0.1:1; env -i ${sleeper} & setsid ${sleeper}; wait`,

@@ -5,7 +5,7 @@ it("shows the same benchmark rows and commit as the speed page", () => {
   const page = readFileSync("docs/reference/speed.md", "utf8");
   const [shown = "", of = ""] = [partOf(readFileSync("README.md", "utf8"), "bench-brief"), partOf(page, "bench")];
   const rows = rowsOf(shown);
-  // The head, and five peers.
+  // The header, and five peers.
   expect(rows).toHaveLength(1 + 5);
   expect(rowsOf(of)).toEqual(expect.arrayContaining(rows));
   const [commit] = /commit [0-9a-f]{9}\b/.exec(shown) ?? [];
@@ -16,7 +16,7 @@ function partOf(text: string, name: string): string {
   return new RegExp(`<!-- ${name}:start -->\\n([^]*?)<!-- ${name}:end -->`).exec(text)?.[1] ?? "";
 }
 
-/** A table is as wide as its widest row. */
+/** Returns a table's rows with collapsed spaces, since the padding depends on the widest row. */
 function rowsOf(table: string): string[] {
   return table
     .split("\n")

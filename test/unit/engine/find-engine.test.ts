@@ -9,7 +9,7 @@ import { getInstallationName, getProgramFileName } from "../../../provider/engin
 const directory = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A cache with these versions; gives the environment that has nothing else. */
+/** Creates a cache with these versions; returns an environment without any other engine. */
 function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
   const home = join(directory, name);
   for (const version of versions) {

@@ -38,7 +38,7 @@ it("keeps keys out of the GitLab comment job and tokens out of planning", () => 
   expect(JSON.stringify(plan)).not.toMatch(/GITLAB_TOKEN|--yes/);
   expect(comment).not.toHaveProperty("extends");
   expect(comment).not.toHaveProperty("secrets");
-  // The note is written as that of one tenant is.
+  // The note is posted in the same way as a single tenant's note.
   const lines = (script: readonly string[]) =>
     script
       .join("\n")

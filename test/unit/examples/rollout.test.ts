@@ -21,7 +21,7 @@ const DIRECTORY = "examples/rollout";
 const KUBERNETES = join(DIRECTORY, "kubernetes");
 const KINDS = { CronJob, Deployment, Job, NetworkPolicy, PersistentVolumeClaim };
 
-/** A manifest, as far as the tests look into it. */
+/** A Kubernetes manifest, limited to the fields that the tests read. */
 interface Manifest {
   readonly kind: keyof typeof KINDS;
   readonly metadata: { readonly namespace?: string };
@@ -149,7 +149,7 @@ describe("pipeline configuration of the rollout example", () => {
 describe("Kubernetes manifests", () => {
   it.each(manifests)("validates %s against Kubernetes' schema", (_, manifest) => {
     new KINDS[manifest.kind](manifest as never).validate();
-    // Of no namespace: that is for who applies it.
+    // The namespace is left to the person who applies it.
     expect(manifest.metadata).not.toHaveProperty("namespace");
   });
 

@@ -15,7 +15,7 @@ function read(text: string | Uint8Array, options: CsvOptions = {}) {
   return { rows: rows.map(({ row, section, element }) => [row, section, element]), ignored: ignoredColumns };
 }
 
-/** `5 Expires: is …`. */
+/** Formats mistakes as `5 Expires: is …`. */
 function mistakes(text: string | Uint8Array, options: CsvOptions = {}): string[] {
   try {
     readCsv(Buffer.from(text), options);
@@ -278,7 +278,7 @@ it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) 
         ? JSON.stringify({ version: 1, deny: hosts }, null, 2)
         : `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`;
     using directory = createSettingsDirectory({ "settings.yaml": text });
-    // In reverse order, each goes before those that were added so far.
+    // In reverse order, each row is inserted before those added so far.
     const rows = hosts.map((host) => `deny,a-${host},why`).toReversed();
     const table = Buffer.from(["list,value,comment", ...rows].join("\n"));
     let added = 0;
@@ -288,6 +288,6 @@ it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) 
     expect(added).toBe(hosts.length);
     return steps;
   };
-  // Looking at all elements for each row takes 16 times the steps.
+  // A full scan for each row would take 16 times the steps.
   expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
 });

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { formatFilePatch } from "../../../provider/files/file-patch";
 import { createSettingsDirectory } from "../../support/settings-directory";
 
-/** What git makes of a text by a patch, which must fit at the very lines that it names. */
+/** Applies a patch with git; it must match at exactly the lines that it names. */
 function patched(before: string, patch: string): string {
   using directory = createSettingsDirectory({ x: before, patch });
   const { status, stderr } = spawnSync("git", ["apply", "--verbose", "patch"], {

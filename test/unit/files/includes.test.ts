@@ -6,7 +6,7 @@ import { createSettingsDirectory } from "../../support/settings-directory";
 
 const TODAY = "2026-11-21";
 
-/** Reads `tenant.yaml` of these files; each begins with its version. */
+/** Reads `tenant.yaml` from these files; a version line is prepended to each. */
 function read(files: Record<string, string>, today = TODAY) {
   using directory = new LintedDirectory(
     Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
@@ -208,7 +208,7 @@ describe("a removal", () => {
       ["noisy.example (graymail)", "baseline.yaml:5", "tenant.yaml:4"],
       ["cfo@acme.example", "baseline.yaml:2", "tenant.yaml:5"],
     ]);
-    // Less is denied, and one less protected, than elsewhere.
+    // The tenant denies less than the included file, and protects one VIP fewer.
     expect(spots).toEqual([
       "tenant.yaml:4:10 note loosened",
       "tenant.yaml:4:10 note loosened",

@@ -63,7 +63,7 @@ describe("an entry covered by its own list", () => {
     expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-02" })).toEqual([]);
     expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-01" })).toHaveLength(1);
     expect(deny({ value: "evil.example", expires: "never" }, { value: "mail.evil.example" })).toHaveLength(1);
-    // A yet wider one, which does not end, covers it all the same.
+    // A wider entry that doesn't expire covers it as well.
     expect(
       deny({ value: "evil.example" }, { ...wider, value: "a.evil.example" }, { value: "b.a.evil.example" }),
     ).toHaveLength(2);

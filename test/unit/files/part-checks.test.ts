@@ -26,7 +26,7 @@ deny:
 vips: [ceo@partner.example]
 `;
 
-// Each is one of those declared, lies above or below it, looks like it, or has to do with none.
+// Each own domain is a declared one, its parent or child, a look-alike, or unrelated.
 const OWN = [
   [],
   ["company.example"],
@@ -56,7 +56,7 @@ it.each(OWN.map((domains) => [domains]))("agrees with checking each entry for ow
   const isRefused = part.some(
     (one) => one.kind === "entry" && !isMeaningfulText(one.acceptRisk ?? "") && describeRisks(one, own) !== undefined,
   );
-  // First of one tenant, one by one; then as of those that share it.
+  // The first checks are for a single tenant, the later ones for tenants that share the result.
   for (let times = 0; times < 3; times += 1) expect([times, isPartValid(part, own)]).toEqual([times, !isRefused]);
 });
 

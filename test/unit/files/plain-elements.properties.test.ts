@@ -4,7 +4,7 @@ import { readFullYaml, type YamlSource } from "../../../provider/files/full-yaml
 import { extractPlainElements } from "../../../provider/files/plain-elements";
 import { readYaml } from "../../../provider/files/yaml-source";
 
-/** Lines of which files are made: what is plain, what only looks so, and what goes on from the line above. */
+/** The lines that files consist of: plain elements, lines that only look plain, and continuation lines. */
 const LINES = [
   ..."deny:|allow:|vips:|deny:   # why|deny: []|deny: {}|deny: null|deny: &a|'deny':|? deny|remove:|  deny:|version: 1|---|...|%YAML 1.1|{|}|[|]|\"|'".split(
     "|",
@@ -79,7 +79,7 @@ function describeSource(source: YamlSource, queries: readonly (readonly (string 
   };
 }
 
-/** What a slip of the hand puts into a text, or in the place of what is there. */
+/** Characters that a typing mistake inserts or puts in place of another. */
 const SIGNS = [..." \t\n\r-:#'\"[]{},&*!|>%@?~.ae019\u00e9\u2028\ufeff\u0085\u00a0\\"];
 
 type Slip = readonly [at: number, sign: string, instead: number] | null;

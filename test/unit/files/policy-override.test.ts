@@ -31,7 +31,7 @@ function lint(tenant: string, baseline: string, more: Record<string, string> = {
   };
 }
 
-/** Of each rule and option: what a baseline asks for, what is looser, and what is tighter or the same. */
+/** For each rule and option: the baseline's value, weaker values, and values that are stricter or equal. */
 const CASES: Readonly<
   Record<(typeof OPTION_PATHS)[number], readonly [required: string, looser: string[], tighter: string[]]>
 > = {
@@ -101,7 +101,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
         const [head = "", ...rest] = path.split(".").reverse();
         const holder = rest.reverse().reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
         const held = (holder as Record<string, unknown> | undefined)?.[head];
-        // Either the tighter one holds, or the two have to be decided.
+        // Either the stricter value applies, or the conflict is an error that a person has to resolve.
         const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, requirement).length === 0;
         expect([order, value, isTight || findings.join().includes("error") || codes.length > 0]).toEqual([
           order,
@@ -118,7 +118,7 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
   });
 });
 
-/** The loosenings of a value against what is asked. */
+/** Returns the overrides that weaken the baseline's value. */
 function lintOf(path: string, value: unknown, requirement: string): string[] {
   return lint(formatOption(path, JSON.stringify(value)), formatOption(path, requirement)).codes;
 }

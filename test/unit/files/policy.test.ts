@@ -4,7 +4,7 @@ import { LintedDirectory } from "../../support/linted-directory";
 
 const TODAY = "2026-11-21";
 
-/** What the policy finds in a file: the rule and the message, at a line and column. */
+/** Returns the policy findings for a file: the rule and the message, with line and column. */
 function broken(policy: string, rest: string): [spot: string, message: string][] {
   using directory = new LintedDirectory({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
   const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
@@ -109,16 +109,16 @@ describe("a satisfied rule", () => {
     ['{ requireTicket: [allow], ticketPattern: "^INC-[0-9]+$" }', entry({ ticket: "INC-7" })],
     ["{ requireExpiry: [allow] }", entry({ expires: "never" })],
     ["{ requireExpiry: [allow], maxDays: 365 }", entry({ expires: "2027-11-21" })],
-    // Beyond the last day that there is.
+    // Beyond the maximum date.
     ["{ maxDays: 9007199254740991 }", entry({ expires: "9999-12-31" })],
-    // Only an allow has a longest time.
+    // Only an allow has a maximum duration.
     ["{ maxDays: 1 }", "deny: [evil.example]\nvips: [ceo@acme.example]\n"],
     ["{ requireTwoPeople: [allow] }", entry({ owner: "Dana", approvedBy: "Tomas" })],
     ["{ refuseWholeDomains: true }", entry({ value: "192.0.2.7" })],
     ["{ refuseWholeDomains: true }", entry({ value: "partner.example", acceptRisk: "All of them write" })],
     ["{ refuseWholeDomains: true }", "deny: [evil.example]\n"],
     ["{ refuseWholeDomains: false }", entry({ value: "partner.example" })],
-    // What is declared no more is not judged.
+    // Expired entries are not checked.
     ["{ requireOwner: [allow] }", entry({ expires: "2026-11-20" })],
   ])("isn't reported for %s with %j", (policy, rest) => {
     expect(broken(policy, rest)).toEqual([]);

@@ -70,7 +70,7 @@ vips: [ceo@acme.example]
     inspectSettings(file, { ownDomains: [], readFile: (path) => files[path] ?? "", cache })
       .findings.filter(({ level }) => level === "error")
       .map(({ code, place }) => `${code} ${place?.file}:${place?.line}`);
-  // In this order and back: what one tenant was told is not told to the next.
+  // In this order and in reverse: one tenant's findings must not leak into the next one's.
   const collectErrors = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, errorsOf(name)]));
   const names = Object.keys(files).slice(1);
   const first = collectErrors(names);

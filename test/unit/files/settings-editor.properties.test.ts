@@ -34,7 +34,7 @@ const anyText = fc.oneof(
   ),
 );
 
-/** One element of a file that was made up, with the lines that are its own. */
+/** An element of a generated file, with its own lines. */
 interface Made {
   readonly value: string;
   readonly lines: readonly string[];
@@ -95,7 +95,7 @@ function made(value: string, style: Style, at: number, column: number, name: str
   return { value, lines, data };
 }
 
-/** A section as lines: what belongs to an element, by its value, and what belongs to none. */
+/** A section as lines: each belongs to an element, named by its value, or to none. */
 interface MadeSection {
   readonly name: "vips" | "allow" | "deny";
   readonly elements: readonly Made[];
@@ -187,7 +187,7 @@ function withoutBlankLines(text: string): string {
   return text.replace(/(?<=\n)\r?\n/g, "");
 }
 
-/** Whether all lines are there, in their order, maybe with others between them. */
+/** Returns whether all lines occur in this order, possibly with others in between. */
 function holdsInOrder(lines: readonly string[], wanted: readonly string[]): boolean {
   let at = 0;
   for (const line of lines) if (at < wanted.length && line === wanted[at]) at += 1;
@@ -244,7 +244,7 @@ describe("editSettings on files of every style", () => {
 
         for (const [name, elements] of wanted) expect(sorted(elementsIn(result, name))).toEqual(sorted(elements));
         expect(content(result)["ownDomains"]).toEqual(["acme.example"]);
-        // The head of a section that lost all it had is the one other line that changes.
+        // Otherwise only the heading of a section that lost all its elements changes.
         const isKept = ({ text, of }: { text: string; of?: string }): boolean =>
           of === undefined ? ![...emptied].some((name) => text.startsWith(`${name}:`)) : !touched.has(of);
         const kept = file.lines.filter(isKept).map(({ text }) => text);
@@ -256,7 +256,7 @@ describe("editSettings on files of every style", () => {
         for (const gone of edits) {
           if (gone.action !== "remove") continue;
           const own = file.lines.filter(({ of }) => of === `${gone.section} ${gone.value.toLowerCase()}`);
-          // A line such as "owner: Me" stands in other elements too.
+          // A line such as "owner: Me" occurs in other elements too.
           for (const { text } of own.filter((line) => line.text.includes("#"))) expect(lines).not.toContain(text);
         }
       }),
@@ -300,7 +300,7 @@ describe("editSettings on files of every style", () => {
           ]);
           const element = elementsIn(result, "deny").find(({ value }) => value === "x.example");
           expect(element).toEqual({ value: "x.example", comment: text, owner: text });
-          // What can't be seen is written by its number, which JSON has no way to write beyond four digits.
+          // Invisible characters are escaped by code point, for which JSON has no syntax beyond four digits.
           if (rest.startsWith('{"') && !/\\U[0-9a-f]{8}/.test(result)) {
             expect(JSON.parse(result)).toHaveProperty("deny");
           }

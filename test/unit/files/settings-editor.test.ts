@@ -26,7 +26,7 @@ deny: # mine
 
 # the end`;
 
-/** What of the lines went and came, as a difference shows it. */
+/** Returns the removed and added lines, as in a diff. */
 function changes(before: string, edits: readonly Edit[]): string[] {
   const [old, now] = [before.split("\n"), editSettings(before, edits).split("\n")];
   let [start, end] = [0, 0];

@@ -78,7 +78,7 @@ it("accepts a file with every key, by schema and by reader", () => {
   expect(codesOf(WHOLE)).toEqual([]);
 });
 
-/** Each a mistake; `schema: false` where only reading the file can tell. */
+/** Invalid files; `schema: false` if only reading the file finds the mistake. */
 const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
   ["no version", "deny: []"],
   ["another version", "version: 2"],

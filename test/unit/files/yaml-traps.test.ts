@@ -13,7 +13,7 @@ function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
   });
 }
 
-/** The same below `version: 1`, so that lines count from 2. */
+/** Like {@link told}, with the content below `version: 1`, so that its lines count from 2. */
 const below = (content: string): string[] => listFindings(`version: 1\n${content}`);
 
 describe("a value that YAML doesn't read as text", () => {

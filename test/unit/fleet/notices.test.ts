@@ -153,7 +153,7 @@ describe("fleet notices", () => {
       "New drift in 1 tenant: 1 difference, 1 of them risky. Among the differences: 1 new allow. Drifted in all: 1 of 2 tenants.",
       "1 entry of 2 tenants ends until 2026-12-23, the first on 2026-11-30.",
     ]);
-    // What comes back is told as what it is on its day.
+    // Drift that comes back is a new notice for its day.
     expect(new Set(ids).size).toBe(4);
     expect(ids[0]).toBe(ids[4]);
     expect(ids[0]).toMatch(/^drift-[\w-]{22}$/);
@@ -169,7 +169,7 @@ describe("fleet notices", () => {
       undefined,
     ]);
     expect(ids[0]).toBe(ids[1]);
-    // On another day it is a thing of its own, which nobody takes for one that they have.
+    // On another day, the drift has a different id, so that no receiver takes it for one it already has.
     const before = { format: 1, drift: {}, ends: [] } as const;
     expect(findUnsentChanges({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
   });

@@ -7,7 +7,7 @@ import { filesOf, madeSite } from "../../support/site-fixture";
 
 const site = madeSite({ tenants: 12, entries: 6, own: 3 });
 
-/** The text of a page's main part, each element's on a line of its own. */
+/** Returns the text of a page's main part, one line per element. */
 function linesOf(files: ReadonlyMap<string, string>, path: string): string[] {
   const [, main = ""] = /<main>(.*)<\/main>/s.exec(files.get(path) ?? "") ?? [];
   const text = main.replaceAll(/<\/?(?:b|bdi|a|i|code|span|time|strong)\b[^>]*>/g, "");
@@ -17,7 +17,7 @@ function linesOf(files: ReadonlyMap<string, string>, path: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** The article of a rollout in the list. */
+/** Returns the article of a rollout in the list. */
 function articleOf(files: ReadonlyMap<string, string>, id: string): string {
   const articles = (files.get("rollouts.html") ?? "").split("<article");
   return articles.find((one) => one.includes(`>${id}</bdi></a>`)) ?? "";
@@ -73,7 +73,7 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 begun by kim", "2026-11-20 08:00 wave canary: begun"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
-  // Where a key comes from is of no use to a reader of the site.
+  // The source of a key is of no use to the site's readers.
   expect(page).not.toContain("SECRET_PLACE");
 });
 

@@ -17,7 +17,7 @@ describe("the files of a site", () => {
 
   it("hold a shared baseline once and stay small", () => {
     const data = [...shared].filter(([path]) => path.startsWith("data/entries-"));
-    // 480 of the baseline, 20 and a VIP of each, and what two hold undeclared alike.
+    // 480 baseline entries, 20 entries and a VIP for each tenant, and one undeclared entry that two tenants share.
     expect(
       data.reduce(
         (sum, [, text]) =>
@@ -66,7 +66,7 @@ describe("the files of a site", () => {
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
       "2 threats: 2 malicious; the last on 2026-11-23",
     ]);
-    // It could not be read, and so its mail was not.
+    // The tenant could not be read, so its mail wasn't either.
     expect(own("t005").mail).toBeUndefined();
     expect(files.get(getTenantPagePath("t005"))).not.toContain("Its mail");
     expect(files.get(getTenantPagePath("t002"))).toContain(
@@ -117,9 +117,9 @@ describe("previous runs", () => {
 
   it("are kept for 400 days, even with wrong clocks", () => {
     const days = Array.from({ length: 450 }, (_, day) => new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString());
-    // Those of the last week, eight with its border, come on top.
+    // In addition, those of the last week are kept: eight days, including the border.
     expect(kept(days)).toEqual(days.slice(-408));
-    // A day that is far ahead takes away no day that was; nor does one that is long past.
+    // A day in the far future doesn't remove any earlier day; neither does one in the distant past.
     const ahead = "2031-01-01T06:00:00.000Z";
     expect(kept([...days.slice(-300), ahead])).toEqual([...days.slice(-300), ahead]);
     expect(kept([...days.slice(-300), "2001-01-01T06:00:00.000Z"])).toHaveLength(301);
@@ -267,7 +267,7 @@ describe("the search of the pages", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
     const one = search(many, "own29999.example");
     expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 5 });
-    // What is in all of them is not gone through to the end.
+    // A text that occurs everywhere stops the search early.
     expect(search(many, "example")).toMatchObject({ isMore: true, looked: 103 });
   });
 });

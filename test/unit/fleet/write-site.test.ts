@@ -38,7 +38,7 @@ const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
   return writeSite(openSite(directory), files, runAt(at));
 };
 
-/** All files, with what is in them; the marker's and the runs' by their name alone. */
+/** Returns all files with their contents; the marker and the runs by name only. */
 const there = (): Record<string, string> =>
   Object.fromEntries(
     readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -105,7 +105,7 @@ it("leaves the site unchanged when a run is interrupted", () => {
 
 it("recovers from a run killed while publishing", () => {
   write([data("before"), page("index.html", "1")]);
-  // As it is then: the marker has both, and one of the two pages is new.
+  // The state at that moment: the marker lists both pages, and one of the two is new.
   const [old, fresh] = [data("before")[0], data("after")[0]];
   const files = [old, "index.html", fresh, "tenants/new.html"];
   writeFileSync(join(directory, SITE_MARKER), JSON.stringify({ format: 1, files }));

@@ -82,9 +82,9 @@ it("removes only expired items that this stack declared", () => {
     "remove ceo@acme.example",
     "remove gone.example",
   ]);
-  // What the console removed already is only forgotten.
+  // An entry already removed in the console is only dropped from state.
   expect(only.removes.map(({ key }) => key).sort()).toEqual(["ceo@acme.example", "gone.example", "missing.example"]);
-  // What the tenant has and this stack never had stays, and is told.
+  // An entry of the tenant that this stack never declared stays, and is reported.
   const reason =
     "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
   expect(retained).toEqual([

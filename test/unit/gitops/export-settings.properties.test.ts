@@ -35,18 +35,21 @@ const OWN: VipEmployeeRow = {
 
 const tenant = fc.record({
   entries: fc.array(anyEntry, { maxLength: 12 }).map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
-  // Of a tenant of nothing but strangers, no file is made.
+  // A tenant with only outsiders gets no file.
   vips: fc.array(anyVip, { maxLength: 6 }).map((vips) => [...vips, OWN]),
   includeAutomatic: fc.boolean(),
   ownDomains: fc.constantFrom([], ["acme.example"]),
 });
 
-/** What the lists hold a pattern against. */
+/** Returns the target that the lists match patterns against. */
 function targetOf(row: AllowDenyEntryRow): PatternTarget {
   return ENTRY_LIST_KIND.getPatternTarget(encodeRowKey(row), encodeEntry(row));
 }
 
-/** A file without its texts in quotes, as YAML's own lexer finds them: a quote in a comment begins none. */
+/**
+ * Returns a file without its quoted strings, as YAML's own lexer finds them: a quote in a comment doesn't start a
+ * string.
+ */
 function removeQuotedText(text: string): string {
   const marks = new Set<string>([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
   return [...new Lexer().lex(text)].filter((token) => !marks.has(token) && !/^["']/.test(token)).join("");
@@ -81,12 +84,12 @@ describe("exportSettings for an arbitrary tenant", () => {
         const everything = [...exported.files.values()].join("\n");
 
         for (const one of settings.entries) {
-          // The row that a run would find for it is as declared, so nothing is written.
+          // The row that a run would find for the entry matches its declaration, so nothing is written.
           const ofValue = entries.filter(
             (row) =>
               row.entry_type === one.entryType && canonicalizeValue(row.value) === one.value && row.list === one.list,
           );
-          // A row whose scope is not told stands for one of another scope only where no row tells that scope.
+          // A row with a missing scope stands for another scope only if no row has that scope.
           const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
           const alike = ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
           const found = alike.find((row) => row.value === one.value) ?? alike[0];
@@ -143,7 +146,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         );
         expect(ignored.length).toBeGreaterThanOrEqual(ignoredLines.length);
         expect(ignoredLines.length > 0).toBe(patterns.length > 0);
-        // A pattern of nothing but any characters would name all that comes later too.
+        // A pattern of wildcards only would also match every later row.
         for (const { text } of patterns) expect(text).toMatch(/[\p{L}\p{N}]{2}/u);
         for (const { text } of patterns) expect(["allow:*", "deny:*", "*"]).not.toContain(text);
       }),

@@ -32,7 +32,7 @@ it.each<[url: string, host: string | undefined, address: string | undefined]>([
     "azure",
     "https://dev.azure.com/acme/mail/_git/settings",
   ],
-  // Hosts that no name tells.
+  // Hosts whose name doesn't identify their software.
   ["git@git.acme.example:mail/settings.git", undefined, "https://git.acme.example/mail/settings"],
   ["https://notgithub.example/acme/settings", undefined, "https://notgithub.example/acme/settings"],
   ["ssh://git@git.acme.example:2222/~ops/settings", undefined, "https://git.acme.example/~ops/settings"],

@@ -32,14 +32,14 @@ const plainVip: typeof anyVip = fc.record({
   ...{ added_by: fc.constant(""), date_added: fc.constant(""), updated_at: fc.constant("") },
 });
 
-/** As tenants are, and as none should be. */
+/** Typical entries, and invalid ones. */
 const entries = fc
   .oneof(fc.array(plainEntry, { maxLength: 8 }), fc.array(anyEntry, { maxLength: 8 }))
   .map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` })));
 
 const vip = fc.oneof(fc.array(plainVip, { maxLength: 4 }), fc.array(anyVip, { maxLength: 4 }));
 
-/** Reads files of which the first one is the top. */
+/** Returns a file reader; the first file is the top-level one. */
 const reading =
   (files: ReadonlyMap<string, string>) =>
   (path: string): string => {
@@ -48,7 +48,10 @@ const reading =
     return text;
   };
 
-/** What another tenant holds, in one file: a baseline that may have anything of this one, otherwise too. */
+/**
+ * Exports another tenant to one file, as a baseline that may contain any of this tenant's entries, possibly with
+ * different values.
+ */
 function baselineOf(rows: Parameters<typeof buildObservedState>[1], vips: Parameters<typeof buildObservedState>[2]) {
   const { files } = exportSettings(buildObservedState(AT, rows, vips), { host: "a.example" });
   const top = readSettings("settings.yaml", { today: TODAY, ownDomains: [], readFile: reading(files) });
@@ -59,7 +62,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
   let [added, shared, strict] = [0, 0, 0];
   fc.assert(
     fc.property(entries, vip, entries, vip, fc.nat(3), (rows, vips, others, otherVips, share) => {
-      // Some of what it holds is in the baseline, just so, on the other list or with another comment.
+      // Some of the tenant's entries are in the baseline: identical, on the other list or with another comment.
       const taken = rows.slice(0, share).map((row, at) => ({
         ...row,
         list: at === 1 && row.list === "allow" ? "deny" : row.list,
@@ -71,7 +74,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
       );
       const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
       const observed = buildObservedState(AT, rows, vips);
-      // The people of a tenant that is made up may be another's.
+      // A generated tenant's people may belong to another tenant.
       const made = buildTenantFile(
         { ...observed },
         { host: "a.example", baseline: { ...baseline, settings: { ...below.settings, ownDomains: [] } } },
@@ -83,7 +86,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
         readFile: reading(files),
       });
       if (settings === undefined) {
-        // The two contradict each other in a way that a person has to decide: it is told, and nothing is written.
+        // The two contradict each other in a way that a person has to resolve: it is reported, and no file is written.
         expect(findings.some(({ level }) => level === "error")).toBe(true);
         return;
       }
@@ -95,7 +98,7 @@ it("generates a tenant file whose first run only adds missing baseline items", (
         mail: buildEmptyEvidence(AT, "not asked"),
       });
       const keys = new Set([...below.settings.entries, ...below.settings.vips].map(({ key }) => key));
-      // What detection found is left to it, whatever the baseline wants it to be told with.
+      // Automatically detected VIPs are left to detection, whatever comment the baseline declares.
       const detected = [...observed.vips].flatMap(([key, row]) => (isAutoDetected(row) ? [key] : []));
       for (const { sign, key } of plan.changes) {
         // If the baseline declares a row that no file can declare as it is, the row is changed or blocks the run. The

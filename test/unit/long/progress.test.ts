@@ -31,7 +31,7 @@ describe("completed work", () => {
   it("counts shards passed with the same sources, seed and case count", () => {
     const left = progress([entry()]);
     expect(left).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
-    // By what was measured: half a minute a case.
+    // From measured runs: half a minute per case.
     expect(left.secondsLeft).toBe(90);
     expect(progress([]).secondsLeft).toBe(375);
   });
@@ -104,11 +104,11 @@ describe("outcome of a shard", () => {
   it.each([
     ['Property failed after 3 tests\n{ seed: 1, path: "17:0:1", endOnFailure: true }', "kills:17"],
     ["seed 1, path 101:4: expected", "kills:101"],
-    // Of none of the stories that were told.
+    // A path outside the shard's stories.
     ["seed 1, path 102: expected", "kills:2+100"],
     ["expected 1 to be 2", "kills:2+100"],
   ])("names the failed story for %j", (message, again) => {
-    // Those after it were not told.
+    // The stories after the failed one did not run.
     expect(outcome(STORIES, 1, report("passed", `failed ${message}`))).toMatchObject({
       done: 0,
       failures: [{ again, name: "test 1" }],
@@ -138,7 +138,7 @@ it("summarizes progress and commits of each part and its failures", () => {
     entry({ from: 0 }),
     entry({ commit: "def+", date: "2026-11-22", seconds: 5_400, done: 1, failures: [FAILURE] }),
     entry({ from: 0, seed: 2 }),
-    // Of a table that was another then.
+    // From a run with a different number of cases.
     entry({ from: 0, count: 5 }),
   ];
   const [, ...lines] = resultsOf({ kills: KILLS, models: STORIES }, entries).split("\n\n");

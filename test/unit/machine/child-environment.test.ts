@@ -17,7 +17,7 @@ it("passes on no variable that could hold a tenant's key", () => {
   );
   fc.assert(
     fc.property(name, fc.constantFrom(...NEEDS), (variable, need) => {
-      // What opens git's remotes and Pulumi's state is called by their own names.
+      // The variables that authenticate git remotes and Pulumi's state are passed on by name.
       fc.pre(!/^(GIT|SSH|GH_|GITHUB_|GITLAB_|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(variable));
       expect(minimalEnv({ [variable]: "canary" }, need)).toEqual({});
     }),
@@ -61,16 +61,16 @@ it("passes on only the variables that each program needs", () => {
 });
 
 /**
- * All places where a child is started, with where its environment is decided: nobody starts one without having thought of what it
- * is given.
+ * All places that start a child process, and where its environment is decided. A new place has to be added here, so
+ * that its environment is decided deliberately.
  */
 const STARTED: Readonly<Record<string, string>> = {
-  // What gets an environment from those who call it, who are below.
+  // These get their environment from their callers, which are listed below.
   "provider/engine/run-command.ts": "given",
   "provider/plan/pulumi-cli.ts": "given",
   "provider/rollout/engine/engine-pool.ts": "given",
   "provider/rollout/engine/engine-command.ts": "given",
-  // One that reads a key, and one that is a team's own: without the tenants' keys.
+  // One reads a key, and one runs a team's own command: both without the tenants' keys.
   "provider/rollout/targets/read-key.ts": "own",
   "provider/rollout/execution/health.ts": "without keys",
   "provider/rollout/planning/revision-files.ts": "lean",

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const MODULE = resolve("provider/dist/machine/cli-gc-tuning.js");
 
-/** What survives for a while makes the part for new objects grow. */
+/** Objects that survive for a while make the young generation grow. */
 const PROGRAM = `
   const held = [];
   for (let at = 0; at < 1_000_000; at += 1) held[at % 200_000] = { at };

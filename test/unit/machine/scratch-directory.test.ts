@@ -79,7 +79,7 @@ it("removes stale directories and keeps any that it can't attribute", async () =
     open: `email-security-plan-${machine}-${dead}-1-dddddd`,
   };
   const goes = {
-    // The number of a process that is gone was given to this one.
+    // This process has the id of one that has ended.
     again: `email-security-rollout-${machine}-${own}-1-aaaaaa`,
     forsaken: `email-security-marks-000000-${own}-${began}-aaaaaa`,
   };

@@ -6,7 +6,7 @@ import { collectEvidence } from "../../../provider/plan/evidence";
 import { encodeEntryKey } from "../../../provider/settings/encoded-list";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
-/** Few labels, so that mail and entries meet. */
+/** Few labels, so that mail and entries match often. */
 const domain = fc
   .array(fc.constantFrom("a", "b", "mail", "evil"), { minLength: 1, maxLength: 3 })
   .map((labels) => [...labels, "example"].join("."));
@@ -26,7 +26,7 @@ const action = fc.constantFrom(
 const threat: fc.Arbitrary<ThreatFields> = fc
   .record({
     sender: fc.option(mailbox, { nil: undefined }),
-    // Most often the sender's own; at times what the service made of it.
+    // Usually the sender's own domain; sometimes a different one from the service.
     otherDomain: fc.option(domain, { nil: undefined, freq: 3 }),
     recipient_email: fc.constantFrom(vip, "jo@own.example", "kim@own.example"),
     verdict,
@@ -56,7 +56,7 @@ const entries = fc
     }),
   );
 
-/** Whether an entry is about a threat, said in the plainest way. */
+/** Returns whether an entry is about a threat: a reference implementation in the simplest form. */
 function isAbout(entry: ProposedEntry, { sender_email, sender_domain, verdict: mailVerdict }: ThreatFields): boolean {
   const isStopped = entry.list === "deny" && mailVerdict === "denied";
   if (entry.verdictScope !== "global" && mailVerdict !== "graymail" && !isStopped) return false;

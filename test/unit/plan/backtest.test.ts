@@ -116,7 +116,7 @@ function mail(sender_email: string, recipient_email: string, verdict: string, mo
   };
 }
 
-/** Entries such as "allow news.example (graymail)". */
+/** Builds a proposal from entries such as "allow news.example (graymail)". */
 function proposal(changed: readonly string[], unchanged: readonly string[] = []) {
   const read = (text: string): ProposedEntry => {
     const [, list, value = "", scope = "global"] = /^(\w+) (\S+)(?: \((.*)\))?$/.exec(text) ?? [];

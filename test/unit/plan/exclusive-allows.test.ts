@@ -34,7 +34,7 @@ const observedOf = (rows: readonly Row[]) =>
     [],
   );
 
-/** @param before the mode of the last run. */
+/** @param before the mode in the last run. */
 const known = (content: Record<string, string>, before = "exclusive-allows"): StackLists => ({
   entries: { content, options: { mode: before } },
   vips: { content: {} },

@@ -81,7 +81,7 @@ describe("plan", () => {
         "remove",
         `no longer declared; changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`,
       ],
-      // The stack has never declared it, so the service's word of who made it is all there is.
+      // The stack has never declared it, so the service's author field is the only information.
       ["mine.example", "change", undefined],
       [
         "taken.example",

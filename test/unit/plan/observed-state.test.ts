@@ -19,7 +19,7 @@ const buildRows = (count: number, from = 0): AllowDenyEntryRow[] =>
   Array.from({ length: count }, (_, index) => buildRow(from + index));
 const ceo = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
 
-/** Whether a tenant with the current rows is the one with the earlier rows. */
+/** Returns whether the tenant with the current rows is recognized as the one with the earlier rows. */
 function compareRows(
   earlier: readonly AllowDenyEntryRow[],
   current: readonly AllowDenyEntryRow[],

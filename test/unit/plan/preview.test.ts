@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { readPreview } from "../../../provider/plan/preview";
 
 /*
- * The JSON of `pulumi preview --json --show-sames`, as the engine was seen to write it. That a real one is read is held by
- * test/engine/tenant-settings.slow.test.ts.
+ * The JSON of `pulumi preview --json --show-sames`, as observed from the engine.
+ * test/engine/tenant-settings.slow.test.ts verifies that a real one is read.
  */
 
 const TYPE = "pulumi-nodejs:dynamic/email-security:";

@@ -25,7 +25,8 @@ describe("readNewest", () => {
         });
         const ids = items.map(({ id }) => id);
         expect(new Set(ids).size).toBe(ids.length);
-        // A page that only repeats can't be told from a service that always gives the same one: then it says so.
+        // A page that only repeats items looks like a service that always returns the same page, so the result reports
+        // it.
         if (missing === undefined) expect(ids).toEqual(expect.arrayContaining(range(1, size)));
         else expect(missing).toContain("brought nothing that the pages before had not");
         if (arrivals.every((come) => come < pageSize)) expect(missing).toBeUndefined();
@@ -89,7 +90,8 @@ describe("readNewest", () => {
       ...reading,
       fetchPage: async (page) => {
         const answer = pageOf(list, page, 10);
-        // One that is taken off the first page moves one past the second; one that comes in last hides it.
+        // An item removed from the first page moves another from the second page to the first; an item added at the
+        // same time keeps the total unchanged.
         if (page === 1) list.splice(0, 1);
         if (page === 1) list.push(item(0));
         return page === 2 ? { ...answer, items: answer.items.slice(0, 9) } : answer;

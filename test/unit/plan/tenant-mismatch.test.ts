@@ -6,7 +6,7 @@ import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { OtherTenantError } from "../../../provider/resources/lifecycle/errors";
 
-/** The environment of one machine, which has settings files of both tenants. */
+/** The own domains of a machine with settings files of both tenants. */
 const ENVIRONMENT = ["globex.example", "acme.example"];
 
 const inspect = (text: string) =>

@@ -30,6 +30,6 @@ it("reads the value of each unchanged entry only twice", () => {
     mail: buildEmptyEvidence(AT, "It was not asked."),
   });
   expect(plan.counts).toEqual({ added: 0, changed: 0, removed: 0, unchanged: COUNT, unmanaged: 0 });
-  // To key it, and to tell that no other is the same.
+  // Once to compute its key, and once to check for duplicates.
   expect(looks).toBe(2 * COUNT);
 });

@@ -28,7 +28,7 @@ const words = readPluginDocs("provider");
 const examples = readSchemaExamples("provider");
 const schema = buildPackageSchema(words, manifest, examples);
 
-/** What each resource is checked by. */
+/** The check of each resource's arguments. */
 const RESOURCES: [
   name: string,
   arguments_: { readonly shape: object },
@@ -95,7 +95,7 @@ it("models a list as a map of texts and accepts any verdict scope", () => {
     oneOf: [{ type: "string" }, { $ref: "#/types/email-security:index:VerdictScope" }],
   });
   expect(entry?.inputProperties["list"]).toMatchObject({ $ref: "#/types/email-security:index:EntryList" });
-  // What the service tells may be none of the known values.
+  // The service may return values that aren't known.
   expect(entry?.properties["list"]).toMatchObject({ type: "string" });
   expect(entry?.required).toEqual(["list", "value", "entryType", "verdictScope", "entryId"]);
 });
@@ -104,7 +104,8 @@ it("marks only the API key as secret and sets no defaults", () => {
   const secrets = [...JSON.stringify(schema).matchAll(/"(\w+)":\{"type":"string","secret":true/g)];
   expect(secrets.map(([, name]) => name)).toEqual(["apiKey", "apiKey"]);
   expect(JSON.stringify(schema)).not.toMatch(/"default(Info)?":/);
-  // The default provider has them of the environment, and so has that of `pulumi do`, which would ask for what is required.
+  // The default provider gets them from the environment, and so does the provider of `pulumi do`, which would prompt
+  // for required inputs.
   expect(schema.provider.requiredInputs).toEqual([]);
 });
 
@@ -142,7 +143,7 @@ it("defines exactly the types that it references", () => {
   expect([...new Set(referred)].sort()).toEqual(Object.keys(schema.types).sort());
 });
 
-/** The words, with the members of one declaration changed. */
+/** Returns the doc index with the members of one declaration changed. */
 function changed(name: string, change: (members: Record<string, { text: string; type: string }>) => void): DocIndex {
   const copy = structuredClone(words) as Record<string, { text: string; members: never }>;
   change(copy[name]?.members ?? ({} as never));
@@ -211,7 +212,7 @@ it("derives its URLs and namespaces from the repository URL", () => {
     java: { basePackage: "io.github.acmecorp" },
   });
   const logo = readFileSync(logoUrl.replace(/^.*\/main\//, ""));
-  // Its width and its height.
+  // The width and height.
   expect([logo.readUInt32BE(16), logo.readUInt32BE(20)]).toEqual([100, 100]);
   expect(() => buildPackageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } }, examples)).toThrow(
     "git+https://github.com/OWNER/NAME.git",

@@ -3,7 +3,7 @@ import { addDetailedDiff } from "../../../provider/resources/detailed-diff";
 import type { PropertyChange } from "../../../provider/resources/lifecycle/lifecycle";
 import { formatKeyPath } from "../../../provider/settings/property-path";
 
-/** As the messages of Pulumi's host behave, as far as the details need them. */
+/** Builds messages that behave like those of Pulumi's host, as far as the details need them. */
 function messages() {
   return {
     DiffResponse: class {
@@ -44,14 +44,14 @@ function messages() {
 
 type Messages = ReturnType<typeof messages>;
 
-/** The modules of a process in which Pulumi's host has loaded these messages. */
+/** Returns the modules of a process in which Pulumi's host has loaded these messages. */
 function host(exports: unknown, directory = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
   const child = { filename: `${directory}proto/provider_pb.js`, exports };
   const main = { filename: `${directory}cmd/dynamic-provider/index.js`, children: [child] };
   return [{ filename: "/app/index.js", children: [] }, main] as unknown as NodeModule[];
 }
 
-/** What the host does with a result. */
+/** Converts a result to a response, as the host does. */
 function answer({ DiffResponse }: Messages, result: { changes?: boolean }) {
   const response = new DiffResponse();
   response.setChanges(result.changes === true ? 2 : 1);
@@ -96,7 +96,7 @@ it("changes only the response for which the result is read", async () => {
   expect(sizes).toEqual([2, 1]);
   expect([foreign.has, answer(known, { changes: true }).has]).toEqual([false, false]);
 
-  // A host that reads the result and goes on later gets the plain diff, and so does everyone after it.
+  // If a host reads the result and continues later, it gets the plain diff, and so does every later caller.
   expect(results[0]?.changes).toBe(true);
   await Promise.resolve();
   expect(answer(known, { changes: true }).has).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { getCurrentDelete, getTimeoutSeconds, interceptHostRequests } from "../../../provider/resources/host-requests";
 
-/** A class of requests as Pulumi generates it. */
+/** Returns a request class in the form that Pulumi generates. */
 function requestClass() {
   return class {
     readonly seconds: number;

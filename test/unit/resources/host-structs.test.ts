@@ -17,7 +17,7 @@ const NEWS = {
   __provider: buildSerializedProvider("allowDenyList"),
 };
 
-/** As google-protobuf does it, before anything is prepared. */
+/** Serialized by google-protobuf before anything is patched. */
 const written = new CheckRequest()
   .setUrn("urn")
   .setOlds(Struct.fromJavaScript(OURS))
@@ -104,7 +104,7 @@ describe("known host", () => {
 
   it.each<[string, () => unknown]>([
     ["what can't be written", () => Struct.fromJavaScript({ ...OURS, a: undefined as never })],
-    // A value of a kind that there is none of.
+    // A value of an unknown kind.
     ["an unknown kind", () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript()],
     ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
   ])("leaves %s to google-protobuf", async (_what, work) => {

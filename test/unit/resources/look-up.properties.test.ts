@@ -35,7 +35,7 @@ const anyTenant: fc.Arbitrary<Held> = fc.record({
   entries: fc
     .array(anyEntry, { maxLength: 12 })
     .map((rows) => rows.map((row, at) => ({ ...row, id: at % 5 === 4 ? `\u001b[3${at}m` : `ade_${at}` }))),
-  // Once detected and once added: a list with more of a mailbox is one that somebody is changing.
+  // At most one detected and one added row per mailbox: a list with more is being changed.
   vips: fc.uniqueArray(anyVip, { maxLength: 6, comparator: isSameTwice }),
   ownDomains: fc.constantFrom([], ["acme.example"]),
 });
@@ -58,7 +58,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** A provider process that has read nothing yet, and what it said. */
+/** Builds a provider process that has read nothing yet, and records its messages. */
 function process({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
   const messages: string[] = [];
   return {
@@ -97,7 +97,10 @@ async function lookUp<Inputs, State>(
   }
 }
 
-/** What was looked up is accepted as a program's arguments, differs from nothing, and stays so after a refresh. */
+/**
+ * Asserts that the looked-up resource is accepted as a program's arguments, has an empty diff, and stays the same after
+ * a refresh.
+ */
 async function expectSettled<Inputs, State>(
   lifecycle: Lifecycle<Inputs, State>,
   { id, state, inputs }: LookedUp<State>,
@@ -120,7 +123,7 @@ async function expectSettled<Inputs, State>(
   if (!isContradictory(held)) expect(changes).toEqual([]);
 }
 
-/** Whether a value is both allowed and denied. */
+/** Returns whether a value is both allowed and denied. */
 function isContradictory({ entries }: Held): boolean {
   const valuesOn = (wanted: string) =>
     entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
@@ -128,7 +131,7 @@ function isContradictory({ entries }: Held): boolean {
   return valuesOn("allow").some((value) => denied.has(value));
 }
 
-/** Whether a row is such as the service's reference tells. */
+/** Returns whether a row has the form that the service's reference documents. */
 function isPlain({ list, entry_type, value, verdict_scope, comment }: AllowDenyEntryRow): boolean {
   const isKnown = list === "allow" || list === "deny";
   const isDomain = entry_type === "domain" && /^[a-c]+\.(?:example|com)$/.test(value);

@@ -3,7 +3,7 @@ import * as native from "pulumi-email-security/native";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dynamic from "../../../provider/index";
 
-/** What Pulumi was told to register, as tests of programs see it by mocks. */
+/** The registrations with Pulumi, as a program's tests see them through mocks. */
 const registered: { readonly type: string; readonly inputs: Record<string, unknown> }[] = [];
 
 beforeEach(() => {
@@ -17,7 +17,7 @@ beforeEach(() => {
   });
 });
 
-/** The values of outputs, when all that was declared is registered. */
+/** Resolves an output's value once all declared resources are registered. */
 async function known<T>(output: pulumi.Output<T>): Promise<T> {
   return await new Promise((resolve) => void output.apply(resolve));
 }

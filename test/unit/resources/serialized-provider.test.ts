@@ -5,8 +5,8 @@ import { buildSerializedProvider, type HandlerName } from "../../../provider/res
 import { built } from "../../support/build-output";
 
 /**
- * Every handler that a release has ever had, and the very text that it left in people's state. Add to it; what a line
- * says that is changed or taken away is still in state, and leads an update or a delete to nothing.
+ * Every handler that any release has ever had, and the exact text that it left in users' state. Only add lines: a
+ * changed or removed one is still in state, and its updates and deletes would fail.
  */
 const RELEASED = {
   allowDenyEntry: 'exports.handler = () => require("pulumi-email-security/runtime").allowDenyEntry',
@@ -17,7 +17,10 @@ const RELEASED = {
 
 const RUNTIME = built("resources/runtime.js", () => import("../../../provider/resources/runtime.ts"));
 
-/** What of the runtime's handlers can be called. In a process of its own, since it has that end with an engine. */
+/**
+ * The callable functions of the runtime's handlers. Loaded in a separate process, since the runtime makes its process
+ * end with the engine.
+ */
 const callable: Record<string, string[]> = JSON.parse(
   execFileSync(
     process.execPath,

@@ -20,7 +20,7 @@ afterEach(() => {
   delete process.env["PULUMI_DEBUG_PROMISE_LEAKS"];
 });
 
-/** How many frames each trace has that is noted meanwhile, and read. */
+/** Returns the number of frames of each trace that is captured and read during the work. */
 function tracesOf(work: () => unknown): number[] {
   const counts: number[] = [];
   Error.prepareStackTrace = (error, frames) => {
@@ -108,7 +108,7 @@ describe("resource in a program", () => {
       const { message, stack } = await refused.promise;
       expect(message).toContain("failed to register new resource one");
       expect(stack).toContain("shorten-traces.test.ts");
-      // Each of its outputs fails with it.
+      // Each output of the resource rejects with the same error.
       await turn();
     } finally {
       process.removeAllListeners("unhandledRejection");

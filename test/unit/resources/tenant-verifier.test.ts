@@ -22,7 +22,7 @@ it("lets one resource's match confirm resources already being checked", async ()
     readMailDomains: async () => undefined,
     hasAny: async (list: TenantList) => list === "entries",
   } as unknown as TenantCache;
-  // While a new VIP waits for what else is asked about, entries of the state are.
+  // While a new VIP waits for other pending checks, entries from state are checked.
   const waitBriefly = async (): Promise<void> => {
     for (let at = 0; at < 6; at += 1) guard.expect("entries", declarationOf(`e${at}`), undefined);
     await guard.confirm("entries", tenant);
@@ -49,7 +49,7 @@ it("prefers the files' own domains over the configured ones", async () => {
       environment: {},
       getInstanceName: () => undefined,
       describeKeySource: () => "EMAIL_SECURITY_API_KEY",
-      // Of a machine that has the files of both.
+      // A machine with the files of both tenants.
       getOwnDomains: () => new OwnDomains(["acme.example", "globex.example"]),
       log: () => {},
       waitBriefly: async () => {},
@@ -71,7 +71,9 @@ describe("tenant of a planned rollout", () => {
       created_at: "2026-11-02T09:00:00Z",
     },
   ];
-  /** Confirms a list of a tenant against a plan of acme; answers the error, if any, and the lists that were read for it. */
+  /**
+   * Confirms a tenant's list against a plan of acme. Returns the error, if any, and the lists that were read for it.
+   */
   const confirmed = async (
     list: TenantList,
     there: { readonly rows: string; readonly mailboxes: readonly string[] },

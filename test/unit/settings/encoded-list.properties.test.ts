@@ -25,7 +25,7 @@ const scope = fc.oneof(
   fc.constantFrom("global", "graymail", "type ip", "also deny", "a, b", "(x)"),
   fc.string({ minLength: 1 }),
 );
-/** Texts that hold what has a meaning around them. */
+/** Text with characters that are special in the surrounding syntax. */
 const oddText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc
@@ -46,7 +46,7 @@ const oddText = fc.oneof(
     )
     .map((parts) => parts.join("")),
 );
-/** Fields of a later release, by names that this one doesn't know. */
+/** Fields of a later release, with names that this one doesn't know. */
 const unknown = fc.option(fc.dictionary(fc.constantFrom("tags", "seen by", "x"), oddText, { noNullPrototype: true }), {
   nil: undefined,
 });
@@ -60,7 +60,7 @@ const entry = fc.record({
   unknown,
 });
 
-/** Fields as they are read back: in canonical form, without the empty ones. */
+/** Returns the fields as read back: in canonical form, without the empty ones. */
 function keptFields(fields: Readonly<Record<string, string>> = {}): object {
   const kept = Object.entries(fields).flatMap(([name, text]) => {
     const value = canonicalizeComment(text);
@@ -124,7 +124,7 @@ it("encodes equal texts exactly for equal entry fields", () => {
   );
 });
 
-/** What releases have left in people's state. Add to it; a line that is changed is a change of everybody's lists. */
+/** Texts that releases have left in users' state. Only add lines: changing one would change every user's lists. */
 it.each([
   ["deny", { list: "deny" }],
   ["deny: INC-7", { list: "deny", comment: "INC-7" }],
@@ -136,7 +136,7 @@ it.each([
     { list: "allow", acceptRisk: "Contract (2026), as agreed", comment: "C-7" },
   ],
   ["deny (risk accepted: :-\\) and C:\\\\x): y", { list: "deny", acceptRisk: ":-) and C:\\x", comment: "y" }],
-  // A later release may add fields between brackets; this one keeps them.
+  // A later release may add fields in parentheses; this one keeps them.
   ["deny (tags: a, b): INC-7", { list: "deny", unknown: { tags: "a, b" }, comment: "INC-7" }],
   ["allow (risk accepted: x) (seen by: Dana)", { list: "allow", acceptRisk: "x", unknown: { "seen by": "Dana" } }],
 ])("keeps the meaning of the released entry text %j", (text, parts) => {

@@ -20,7 +20,7 @@ import {
   VIP_FIELD_DEFINITIONS,
 } from "../../../provider/settings/entry-fields";
 
-/** An entry that says something in every field. */
+/** An entry with every field set. */
 const ENTRY: Required<AllowDenyEntryInputs> = {
   list: "allow",
   value: "partner.example",
@@ -35,7 +35,7 @@ const FIELDS = Object.entries<FieldDefinition>(ENTRY_FIELD_DEFINITIONS);
 const namesOf = (isMeant: (field: FieldDefinition) => boolean): string[] =>
   FIELDS.flatMap(([name, field]) => (isMeant(field) ? [name] : []));
 
-/** A client whose requests' bodies are what it answers. */
+/** A client that returns the bodies of its requests. */
 const client = new AllowDenyEntries({
   send: async ({ body }: { readonly body?: unknown }) => body,
 } as unknown as Transport);

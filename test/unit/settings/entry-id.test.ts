@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { IdentifyingEntry } from "../../../provider/settings/identity-hash";
 import { buildTenantIdentity } from "../../../provider/settings/tenant-identity";
 
-/* Ids as services give them out. Only of a counter can two tenants have the same. */
+/* Id formats used by services. Only counters can give two tenants the same id. */
 
 const ALPHANUMERIC = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const NANOID = `${ALPHANUMERIC}_-`;
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** Characters that look drawn at random and are the same in every run. */
+/** Returns pseudorandom characters that are the same in every run. */
 function random(seed: string, alphabet: string, length: number): string {
   const bytes = crypto.hash("sha512", seed, "buffer");
   return Array.from({ length }, (_, at) => alphabet[(bytes[at] ?? 0) % alphabet.length]).join("");
@@ -72,7 +72,7 @@ describe.each([2, 3, 5, 40, 500])("tenant identity of %d entries", (count) => {
   const idsOf = (idOf: (at: number) => string): string[] => Array.from({ length: count }, (_, at) => idOf(at));
 
   it.each(Object.keys(UNIQUE))("treats ids of the kind %s as unique to one tenant", (kind) => {
-    // Two decimals, or two short ids, that are drawn at random can look like numbers that follow each other.
+    // Two random decimals, or two short random ids, can look like consecutive numbers.
     if (count < 3 && /decimals|of 8|nanoid\((8|10)\)/.test(kind)) return;
     const kinds = Array.from({ length: 40 }, (_, run) => kindOf(idsOf((at) => UNIQUE[kind]?.(at, `${run} `) ?? "")));
     expect(new Set(kinds)).toEqual(new Set(["unique"]));

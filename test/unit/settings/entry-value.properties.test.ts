@@ -8,7 +8,7 @@ import {
   parseMailbox,
 } from "../../../provider/settings/entry-value";
 
-/** Any text, and text that is near to what is accepted: the parts of values and of their usual slips, in any order. */
+/** Arbitrary text, and text close to valid values: parts of values and of common mistakes, in any order. */
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: "grapheme" }),
@@ -93,7 +93,7 @@ describe("arbitrary text", () => {
 test("canonicalizes an IPv6 address as URLs do", () => {
   fc.assert(
     fc.property(fc.ipV6(), (text) => {
-      // Some of fast-check's are none, by what Node.js says.
+      // Node.js rejects some of fast-check's addresses.
       fc.pre(isIP(text) === 6);
       expect(canonicalizeValue(text)).toBe(new URL(`http://[${text}]/`).hostname.slice(1, -1));
     }),
@@ -110,7 +110,7 @@ test("canonicalizes a mailbox consistently when lower case changes its length", 
 });
 
 /*
- * In quadratic time the first of these would take minutes, and the test's own limit ends it; in linear time all take
+ * In quadratic time the first of these would take minutes and exceed the test's timeout; in linear time all take
  * milliseconds.
  */
 test.each([

@@ -80,7 +80,7 @@ describe("invalid entry value", () => {
     // Nothing.
     ["", "is empty; write a domain, an IP address or a mailbox"],
     [" \t\n", "is empty; write a domain, an IP address or a mailbox"],
-    // White space and what can't be seen.
+    // Whitespace and invisible characters.
     [" evil.example", '" evil.example" has white space around it; write "evil.example"'],
     ["evil.example\tphish", '"evil.example\\u{9}phish" holds a tab or a line break (one entry holds one value)'],
     ["evil.example\n", '"evil.example\\u{a}" has white space around it; write "evil.example"'],
@@ -251,7 +251,7 @@ describe("mailbox", () => {
       "mailto:jane@example.com",
       '"mailto:jane@example.com" is not a mailbox: "mailto:jane" can\'t stand before its @; write "jane@example.com"',
     ],
-    // A domain stands on the allow/deny list, but is nobody's mailbox: it is not suggested here.
+    // The allow/deny list accepts a domain, but a domain isn't a mailbox, so the message doesn't suggest it here.
     ["@example.com", '"@example.com" has nothing before its @'],
     ["*@example.com", '"*@example.com" is a pattern, not one mailbox'],
     ["https://example.com/", '"https://example.com/" is not a mailbox: it has no @'],

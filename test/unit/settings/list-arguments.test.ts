@@ -396,7 +396,7 @@ describe("risky list entry", () => {
     });
     const later = check([{ list: "allow", value: "gmail.com", acceptRisk: UNKNOWN }]);
     expect(later).toEqual({ inputs: { entries: { "gmail.com": UNKNOWN } }, failures: [] });
-    // A reason where there is no risk is a leftover, and harms nobody.
+    // A leftover reason for an entry without risk is harmless.
     expect(check({ "partner.example": "allow (risk accepted: once)" }).failures).toEqual([]);
   });
 

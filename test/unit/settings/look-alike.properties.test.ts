@@ -6,13 +6,13 @@ import { CONFUSABLES, isOneEdit } from "../../../provider/settings/look-alike";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
-/** Names without what looks like one letter, for which each letter stands for itself. */
+/** Names without combinations that look like a single letter, so that each letter stands for itself. */
 const nameOf = (minLength: number, maxLength = 12) =>
   fc.string({ unit: fc.constantFrom(...letters), minLength, maxLength }).filter((name) => !/rn|vv/.test(name));
-/** None of them has public suffixes of its own below it. */
+/** None of these has public suffixes below it. */
 const suffix = fc.constantFrom("example", "test", "co.uk", "edu");
 
-/** The canonical form of a domain, or undefined where it has none. */
+/** Returns a domain's canonical form; undefined if it has none. */
 function domain(text: string): string | undefined {
   const parsed = parseEntryValue(text);
   return parsed.ok && parsed.value.entryType === "domain" ? parsed.value.canonical : undefined;
@@ -27,7 +27,7 @@ it("detects any combination of confusable letters in names of any length", () =>
   const disguised = nameOf(2).chain((name) =>
     fc.record({
       name: fc.constant(name),
-      // Each letter as it is, or another that looks like it; one at least is another.
+      // Each letter unchanged or replaced by a look-alike; at least one is replaced.
       other: fc
         .tuple(...[...name].map((letter) => fc.constantFrom(letter, ...(CONFUSABLES[letter] ?? letter))))
         .map((all) => all.join(""))
@@ -122,7 +122,7 @@ it("finds one edit exactly when the edit distance is one", () => {
   );
 });
 
-/** The optimal string alignment distance, as in a textbook. */
+/** Returns the optimal string alignment distance, by the textbook algorithm. */
 function distance(one: string, other: string): number {
   const rows = Array.from({ length: one.length + 1 }, (_, i) => [i]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;

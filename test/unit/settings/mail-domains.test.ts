@@ -37,7 +37,7 @@ describe("mail domains of VIPs", () => {
       ["a@b.example", "a@acme.example", "b@Acme.example"],
       ["acme.example", "b.example"],
     ],
-    // Everybody can have a mailbox there, or a domain below it.
+    // Public providers and suffixes, where anybody can have a mailbox or a subdomain.
     [["a@gmail.com", "a@co.uk", "a@github.io", "a@acme.example"], ["acme.example"]],
     // A guest's.
     [[...Array.from({ length: 19 }, (_, index) => `p${index}@acme.example`), "x@partner.example"], ["acme.example"]],
@@ -96,7 +96,7 @@ describe("domain fingerprint", () => {
   it("matches a tenant that gains or loses domains", () => {
     expect(isOf(printed("a.example"), people("a.example", "b.example"))).toBe(true);
     expect(isOf(printed("a.example", "b.example"), people("b.example"))).toBe(true);
-    // Each run compares with what all before it saw.
+    // Each run compares with the domains that all earlier runs saw.
     const gained = buildDomainFingerprint(people("a.example", "b.example"), printed("a.example")) ?? "";
     expect(isOf(gained, people("b.example"))).toBe(true);
     const later = buildDomainFingerprint(people("b.example", "c.example"), gained) ?? "";

@@ -27,7 +27,7 @@ describe("risky allow", () => {
     ["allow-private-address", ["::ffff:10.0.0.1", "0::10.0.0.1", "2001:0:1::1"]],
     ["allow-own-domain", ["acme.example", "ACME.example.", "mail.acme.example", "ceo@acme.example"]],
     ["allow-own-domain", ["ceo@mail.acme.example", "initech.example"]],
-    // Another suffix, letters that look alike, words added, one slip; and mailboxes there.
+    // Another suffix, look-alike letters, added words, one typo; and mailboxes there.
     ["allow-look-alike", ["acme.com", "acme.co.uk", "acme.github.io", "ibm.org", "ceo@acme.com"]],
     [
       "allow-look-alike",
@@ -65,7 +65,7 @@ describe("harmless value", () => {
     ["microsoft.com", "amazonses.com", "docusign.net", "salesforce.com", "siemens.com", "somebody@gmail.com"],
     ["somebody.github.io", "shop.example", "8.8.8.8", "192.0.2.7", "198.51.100.1", "203.0.113.255", "2001:db8::1"],
     ["2606:4700::1111", "::ffff:8.8.8.8"],
-    // Near to own names, and another's all the same.
+    // Similar to own names, but other names.
     [
       "acne.com",
       "acm.example",

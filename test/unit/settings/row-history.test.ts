@@ -13,7 +13,7 @@ const READ = Date.parse("2026-11-20T12:00:00Z");
 const LONG_BEFORE = "2026-11-02T09:00:00Z";
 const AFTER = "2026-11-20T12:30:00Z";
 
-/** Entries whose ids no other tenant has. */
+/** Builds entries whose ids no other tenant has. */
 function rowsOf(tenant: string, count: number, createdAt: string | null = LONG_BEFORE): IdentifyingEntry[] {
   return Array.from({ length: count }, (_, at) => ({
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(at).padStart(12, "0")}`,
@@ -121,7 +121,7 @@ describe("shrunk identity", () => {
     const earlier = shrinkIdentity(reading(rowsOf("own", count)));
     expect(describeOtherTenantProof(reading(rowsOf("other", count)), earlier)).toBeDefined();
     expect(describeOtherTenantProof(reading(rowsOf("other", count, AFTER)), earlier)).toBeUndefined();
-    // Of its own entries, those that the sketch doesn't have prove nothing.
+    // A tenant's own entries that the sketch doesn't contain prove nothing.
     const { history, ...rest } = reading(rowsOf("own", count));
     const own = { ...rest, unique: [], ...(history && { history }) };
     expect(describeOtherTenantProof(own, earlier)).toBeUndefined();

@@ -79,7 +79,7 @@ describe("sanitizeLine", () => {
   });
 });
 
-/** Hostile elsewhere, but nothing to a terminal, the engine or a pipeline. */
+/** Hostile elsewhere, but not interpreted by a terminal, the engine or a pipeline. */
 const NO_COMMAND = new Set(["HTML", "Markdown", "a formula", "another formula", "very long"]);
 
 describe("external text", () => {

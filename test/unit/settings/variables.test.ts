@@ -5,7 +5,7 @@ import { findMisspelledVariables } from "../../../provider/settings/variables";
 
 const PROVIDER = join(__dirname, "../../../provider");
 
-/** Every variable of ours that the package reads or sets, as its sources name them. */
+/** Returns every variable of ours that the package reads or sets, as named in its sources. */
 function namedInSources(): string[] {
   const files = readdirSync(PROVIDER, { recursive: true, encoding: "utf8" }).filter(
     (file) => /\.(ts|js)$/.test(file) && !/(^|[\\/])(dist|node_modules)[\\/]/.test(file),

@@ -54,12 +54,12 @@ const WAYS: Readonly<Record<string, Write>> = {
   "JSON in base64 in gzip": (text) => gzipSync(Buffer.from(JSON.stringify(text)).toString("base64")),
 };
 
-/** Any part of the key that is long enough to be one. */
+/** Any part of the key that is long enough to count. */
 const part = fc
   .tuple(fc.nat(canary.key.length - PART), fc.nat(canary.key.length - PART))
   .map(([start, more]) => canary.key.slice(start, start + PART + more));
 
-/** What may stand around it. No letter or digit touches it: `aa` before hex may be hex too, and then is. */
+/** The surrounding text. No letter or digit touches the key, since `aa` before hex digits would also be hex. */
 const around = fc
   .tuple(fc.string({ unit: "grapheme" }), fc.constantFrom(" ", "\n", '"', ";", "("))
   .map(([text, edge]) => `${text}${edge}`);
@@ -68,7 +68,7 @@ describe("key detection in an encoding", () => {
   test.each(Object.entries(WAYS))("finds a part of the key written as %s", (_name, write) => {
     fc.assert(
       fc.property(part, around, around, fc.constantFrom("", "x", "xy"), (text, before, after, shift) => {
-        // A part of a longer text begins in any place of a group of base64.
+        // A part of a longer text may start at any position in a base64 group.
         const bytes = [before, write(`${shift}${text}`), [...after].reverse().join("")].map((one) => Buffer.from(one));
         expect(canary.find("here", Buffer.concat(bytes))).not.toEqual([]);
       }),

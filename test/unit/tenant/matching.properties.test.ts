@@ -13,7 +13,7 @@ import { Rows } from "../../../provider/tenant/rows";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
 
-/** Entries whose ids, values and scopes collide in every way; an id is given once. */
+/** Entries whose ids, values and scopes collide in every way; no id occurs twice. */
 const anyRows = fc.uniqueArray(
   fc.record({
     id: fc.constantFrom("1", "2", "3", "4"),
@@ -50,7 +50,7 @@ it("finds an entry by value, and by id only among its duplicates", () => {
       if (own !== undefined) expect(found).toBe(own);
       else if (ofScope.length === 0) expect(found).toBeUndefined();
       else expect(onList.length > 0 ? onList : ofScope).toContain(found);
-      // Of those, one that is written as it is declared.
+      // Among those, an entry with the declared spelling wins.
       const written = onList.filter(({ value }) => value === query.value);
       if (own === undefined && written.length > 0) expect(written).toContain(found);
     }),

@@ -8,7 +8,9 @@ interface Row {
   readonly value: string;
 }
 
-/** A snapshot over a list that the test holds, with a clock that the test moves and readings that it lets through. */
+/**
+ * Builds a snapshot over a list that the test controls, with a clock that the test advances and reads that it releases.
+ */
 function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
   let now = 0;
   let service = initial;
@@ -44,7 +46,7 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     inOnePage: () => {
       isSinglePage = true;
     },
-    /** Readings that begin from now on end when the answer is called. */
+    /** Reads that start from now on end when the returned function is called. */
     hold: () => {
       let release = (): void => {};
       gate = new Promise((resolve) => {
@@ -125,7 +127,7 @@ it("shares a refetch that starts after it was requested", async () => {
 it("makes one refetch for all simultaneous requests", async () => {
   const { snapshot, readings } = harness();
   const ask = async (_: unknown, at: number) => {
-    // Those who wait for the same thing go on one after another, some steps apart.
+    // Callers that wait for the same promise continue one after another, a few microtasks apart.
     for (let step = 0; step < at % 7; step += 1) await undefined;
     await snapshot.refetch();
   };
@@ -148,7 +150,7 @@ it("confirms missing rows of a multi-page list with one refetch", async () => {
   expect(two?.get("2")).toBeDefined();
   expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
   expect(readings()).toBe(2);
-  // Both readings are in use: what they miss is gone.
+  // Both reads are in use, so a row that they miss is gone.
   await Promise.all(["6", "7"].map((id) => snapshot.confirmMissing(misses(id))));
   await snapshot.confirmMissing(misses("8"));
   expect(readings()).toBe(2);
@@ -220,7 +222,7 @@ it("applies an own write to the previous snapshot too", async () => {
   wait(3_001);
   expect((await snapshot.confirmMissing(misses("2"))).getAll().map(({ id }) => id)).toEqual(["1", "2"]);
   await snapshot.refetch();
-  // The service lost it: the newest reading misses it, the one before has it.
+  // The service lost the row: the newest read misses it, and the one before has it.
   await snapshot.confirmMissing(misses("2"));
   expect(readings()).toBe(4);
 });

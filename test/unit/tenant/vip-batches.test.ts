@@ -9,7 +9,7 @@ const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
 
 const addsAll: Answer = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
 
-/** A service that refuses an addition for the outsiders it knows, so many at a time. */
+/** Returns a service that refuses additions with these outsiders, naming at most `atATime` of them per refusal. */
 function refusing(outsiders: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
   return async (emails) => {
     const found = emails.filter((email) => outsiders.includes(email.toLowerCase()));

@@ -28,7 +28,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Each output as `format:place`, with the file's bare name. */
+/** Formats each output as `format:place`, with the file's base name. */
 function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
   const placed = (options.output ?? []).map((one) => one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${directory}/$2`));
   const given = options.output === undefined ? options : { ...options, output: placed };

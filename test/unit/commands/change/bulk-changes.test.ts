@@ -6,7 +6,7 @@ import { refang } from "../../../../provider/settings/refang";
 import { createSettingsDirectory } from "../../../support/settings-directory";
 import { countSteps } from "../../../support/step-count";
 
-/** The same entries of a deny list in each way of writing them. */
+/** The same deny list in each layout. */
 const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = {
   "lines of keys": (hosts) =>
     `version: 1\ndeny:\n${hosts.map((one) => `  - value: ${one}\n    ticket: INC-1\n    expires: 2027-01-31\n`).join("")}`,
@@ -29,7 +29,7 @@ const CHANGES: Readonly<Record<string, ListChange>> = {
 
 const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
   Object.entries(CHANGES)
-    // An addition takes the place of what has expired; the others treat that as the rest.
+    // Only an addition replaces expired entries; other changes treat them like all entries.
     .filter(([, change]) => layout !== "expired lines" || change.do === "add")
     .map(([name, change]) => ({ name, layout, change })),
 );
@@ -38,7 +38,7 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
   const stepsOf = (scale: number): number => {
     const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const some = hosts.filter((_host, at) => at % 4 === 0);
-    // In reverse order, each goes before those that were added so far.
+    // In reverse order, each value is inserted before those added so far.
     const isNew = change.do === "add" && layout !== "expired lines";
     const values = (isNew ? some.map((one) => `a-${one}`).toReversed() : some).map((one) => {
       const value = refang(one);
@@ -54,6 +54,6 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
     expect(lines.length).toBeGreaterThan(4);
     return steps;
   };
-  // Looking at all elements for each value takes 16 times the steps.
+  // A full scan for each value would take 16 times the steps.
   expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
 });

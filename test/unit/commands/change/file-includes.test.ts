@@ -13,7 +13,7 @@ const FILES = {
   ".git/HEAD": "ref: refs/heads/main\n",
   "settings/baseline.yaml": "version: 1\ndeny: [old.example]\n",
   "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
-  // It denies what is to be allowed; and has a mistake of its own already.
+  // It denies the value to be allowed, and has a mistake of its own already.
   "settings/globex.yaml": 'version: 1\n"include":\n  - baseline.yaml\ndeny: [new.example, com]\n',
   "settings/mid.yaml": "version: 1\ninclude: [./baseline.yaml] # for some\n",
   "tenants/initech.yaml": "version: 1\ninclude: [../settings/mid.yaml]\npolicy: { requireTicket: [allow] }\n",

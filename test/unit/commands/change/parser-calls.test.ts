@@ -26,7 +26,7 @@ it("runs the YAML parser only on entries that need it", () => {
     expect(steps.map(({ description }) => description)).toEqual(["deny evil.example until 2026-12-23"]);
     const added = "  - value: evil.example\n    expires: 2026-12-23\n";
     expect(files.map(({ after }) => after)).toEqual([before + added]);
-    // What is left of the file as it is and as it would be, and the element that shows how the new one is written.
+    // The remainder of the file before and after the change, and the element that serves as a model for the new one.
     const lexed = lex.mock.calls.map(([text]) => text.length);
     expect(lexed).toHaveLength(3);
     expect(Math.max(...lexed)).toBeLessThan(200);

@@ -49,7 +49,7 @@ function plan(change: ListChange): ListChangePlan {
   return planListChange(settings, change, (file, section) => readFile(file).includes(`\n${section}:`));
 }
 
-/** The lines that are new in the tenant's file, and those that are gone. */
+/** Returns the lines added to and removed from the tenant's file. */
 function difference({ edits }: ListChangePlan): { added: string[]; gone: string[] } {
   expect(new Set(edits.map(({ file }) => file))).toEqual(new Set(["acme.yaml"]));
   const before = readFile("acme.yaml");

@@ -25,7 +25,7 @@ const standing = {
   comment: fc.constantFrom(undefined, "INC-1", "a: b # c", '"', "two\nlines", "- x", "---", "ja"),
 };
 
-/** What the files declare of each value, if they do; and what the console made of it. */
+/** The declaration of each value, if any, and its state after changes in the console. */
 const worlds = fc.record({
   isFlow: fc.boolean(),
   isPart: fc.boolean(),
@@ -45,7 +45,7 @@ const worlds = fc.record({
 it("leaves no drift in adopted values and changes nothing else", () => {
   fc.assert(
     fc.property(worlds, ({ isFlow, isPart, values }) => {
-      // Something stays as it was: else it would be another tenant, as it seems.
+      // One entry stays unchanged, or it would look like another tenant.
       const kept = { value: "kept.example", list: "deny", scope: "global", comment: "here" } as const;
       const declaring = [kept, ...values.flatMap(({ value, declared }) => (declared ? [{ value, ...declared }] : []))];
       const section = (name: string): string => {
@@ -109,7 +109,7 @@ it("leaves no drift in adopted values and changes nothing else", () => {
       expect(
         steps.flatMap(({ items }) => items).length + new Set([...unadopted.map(({ item }) => item)]).size,
       ).toBeLessThanOrEqual(drift.items.length);
-      // What nothing was done to is declared as it was, with all that was said of it.
+      // Untouched values keep their declaration with all its fields.
       const touched = new Set(drift.items.map(({ value }) => value));
       const listUntouched = ({ settings }: typeof before) =>
         settings.entries.filter(({ value }) => !touched.has(value)).map(({ location: _place, ...one }) => one);

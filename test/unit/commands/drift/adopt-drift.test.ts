@@ -36,7 +36,7 @@ interface World {
   readonly files: Readonly<Record<string, string>>;
   readonly rows?: readonly AllowDenyEntryRow[];
   readonly vips?: readonly VipEmployeeRow[];
-  /** What the stack's last run left; by default what the files declare, undefined where no state was read. */
+  /** The state after the stack's last run. Default: as the files declare; undefined if no state was read. */
   readonly left?: { readonly entries?: EncodedList; readonly vips?: EncodedList } | "nothing read";
 }
 
@@ -66,7 +66,7 @@ function world({ files, rows = [], vips = [], left }: World) {
       ...files,
       ...Object.fromEntries(changed.map(({ file, after }) => [file, after])),
     }),
-    /** What a run would change of what the files say afterwards. */
+    /** Returns the changes that a run would make after the files were edited. */
     planned: (texts: Readonly<Record<string, string>>) =>
       makePlan({
         desired: buildDesiredState(settingsOf(texts), known),
@@ -209,7 +209,7 @@ deny:
       "version: 1\nallow:\n  - { value: news.example, comment: only that, owner: lena, scope: graymail }\n  - { value: x.example }\n",
     );
     expect(acme.drift(after).items).toEqual([]);
-    // Without leave to change, nobody gets both scopes, of which a service may hold one.
+    // Unless changes may be adopted too, no value is declared in both scopes, since a service may only hold one.
     expect(summarizeAdoption(acme.adopt("added"))).toEqual([
       expect.stringContaining("left news.example (graymail): it is declared in another scope"),
       expect.stringContaining("left x.example: it is declared in another scope"),
@@ -402,6 +402,6 @@ it("adopts drift in linear time", () => {
     expect(adopted).toBe(300 * scale);
     return steps;
   };
-  // Looking at all elements for each of them takes 16 times the steps.
+  // A full scan for each element would take 16 times the steps.
   expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
 });

@@ -12,9 +12,9 @@ import {
 import { RISKS } from "../../../../provider/settings/risk";
 
 const SOURCE = "provider";
-/** Built, or what explains the codes, or what others wrote. */
+/** Build output, the explanations themselves, and third-party code. */
 const NOT_LOOKED_INTO = /^(?:dist|node_modules|commands\/explain)\//;
-/** Node's codes, and beginnings of codes in expressions. */
+/** Node.js error codes, and prefixes of codes in expressions. */
 const NOT_OURS = /^ERR_(?:TLS|SSL|CHILD)_|_$/;
 
 function codesInSource(): string[] {

@@ -6,7 +6,7 @@ import { lintFiles } from "../../../../provider/files/lint-files";
 import { BASELINE, by, change, check, entry, type Given, old, TODAY, tenant } from "../../../support/approved-change";
 import { type SettingsHistory, settingsHistory } from "../../../support/settings-history";
 
-/* What check-approvals.test.ts has a sample of. */
+/* The full set of cases; check-approvals.test.ts has a sample. */
 
 describe("an added entry", () => {
   it.each<[string, string, Given[] | "head", string]>([

@@ -7,7 +7,7 @@ import { createSettingsDirectory } from "../../../support/settings-directory";
 const COMMIT = "a".repeat(40);
 const LATER = "b".repeat(40);
 
-/** A review as GitHub tells it, as far as it is looked at and a little more. */
+/** Builds a review in GitHub's format, with the fields that are read and a few more. */
 function review(login: string | null, state: string, minute: number, commit: string | null = COMMIT) {
   return {
     id: minute,
@@ -59,7 +59,7 @@ describe("GitHub's reviews", () => {
   ])("yield the current approvals: %s", (_name, reviews, logins) => {
     const wanted = logins.map((login) => ({ login, commit: COMMIT }));
     expect(read(reviews)).toEqual(wanted);
-    // As `gh api --paginate --slurp` has them.
+    // In the form of `gh api --paginate --slurp`.
     expect(read([reviews, []])).toEqual(wanted);
   });
 

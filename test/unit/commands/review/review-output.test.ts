@@ -18,7 +18,7 @@ const ALL = {
 describe("a rendered review", () => {
   it.each(Object.entries(ALL))("contains only plain text in %s", (_name, textOf) => {
     for (const text of Object.values(HOSTILE)) {
-      // A table's lines end as spreadsheets have it.
+      // Tables use the line ends that spreadsheets expect.
       const output = textOf(reviewOfText(text)).replaceAll(/\r\n/g, "\n");
       expect(commandsIn(output)).toEqual([]);
     }

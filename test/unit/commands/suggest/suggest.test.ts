@@ -81,7 +81,7 @@ deny:
         "base.yaml": "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
       },
       reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(bad),
-      // It goes with the next run.
+      // The next run removes it.
       rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
     });
     expect(lines.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
@@ -234,7 +234,7 @@ deny:
     const { all, edited } = suggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
     expect(all.length).toBeGreaterThan(3);
     for (const { action, evidence } of all) expect(commandsIn(`${action} ${evidence}`)).toEqual([]);
-    // It was read again, and holds just what was suggested.
+    // The edited file, read again, holds exactly the suggestions.
     const text = edited("acme.yaml");
     const { entries, vips } = readSettings("acme.yaml", { today: TODAY, readFile: () => text });
     const values = [...entries.map(({ value }) => value), ...vips.map(({ email }) => email)];
@@ -398,7 +398,7 @@ interface World {
   readonly options?: SuggestOptions;
 }
 
-/** What is suggested for acme.yaml, in short, and the files after it. */
+/** Returns the suggestions for acme.yaml in short form, and the edited files. */
 function suggestions({ files, threats = [], reports = [], rows = [], vips = [], missing = [], options }: World) {
   const readFile = (path: string): string => files[path] ?? "";
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });

@@ -19,7 +19,7 @@ afterEach(() => {
   repository[Symbol.dispose]();
 });
 
-/** `+ deny a.yaml`, `deny a.yaml → allow b.yaml`, `- deny a.yaml`, with the subject. */
+/** Formats an event with its subject: `+ deny a.yaml`, `deny a.yaml → allow b.yaml` or `- deny a.yaml`. */
 function formatEvent({ commit, before: old, after }: HistoryEvent): string {
   const shown = (one: typeof old): string =>
     one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;

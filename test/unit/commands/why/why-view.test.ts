@@ -109,7 +109,7 @@ it("groups each list, scope and VIP under its own heading", () => {
   expect(lines(4)).toMatch(/No file declares it.*which no file declares/);
   expect(lines(5)).toContain("taken out of allow (scope graymail)");
   expect(lines(6)).toContain("added to allow in a.yaml");
-  // Nothing is told twice but the move, and nothing is lost.
+  // Only the move appears twice, and no event is missing.
   const all = rows.flatMap(([, some]) => some as string[]);
   expect(all.filter((line) => line.startsWith("git"))).toHaveLength(4);
   expect(all.filter((line) => line.startsWith("journal"))).toHaveLength(2);
@@ -203,7 +203,7 @@ it("sanitizes hostile text in every output format", () => {
   expect(commandsIn(formatWhyJson(hostile))).toEqual([]);
   const markdown = renderWhyMarkdown(hostile);
   expect(commandsIn(markdown)).toEqual([]);
-  // All of it stands in code spans, or is escaped.
+  // All hostile text is in code spans or escaped.
   expect(markdown.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, "")).not.toMatch(/(?<!\\)(?:<script>|!\[x\])/);
   expect(whySchema.parse(hostile)).toEqual(hostile);
 });

@@ -10,7 +10,7 @@ interface Row {
   readonly scope?: "graymail";
 }
 
-/** Each decision as `scope: list value, others, whether it is known`. */
+/** Formats each decision as `scope: list value, others, whether it is known`. */
 const decided = (sender: string, rows: readonly Row[]): string[] => {
   const wanted = parseQueries([], [sender]);
   const found = findMatches(new Matcher(wanted), {

@@ -6,7 +6,7 @@ import { renderPlanMarkdown } from "../../../../provider/plan/render/plan-markdo
 import { renderPlanText } from "../../../../provider/plan/render/plan-text";
 import { emptyPlan, realisticPlan } from "../../../support/plans";
 
-/* What every format tells. */
+/* The output of every format. */
 
 const FORMATS = {
   text: renderPlanText,

@@ -12,7 +12,7 @@ import {
   realisticPlan,
 } from "../../../support/plans";
 
-/** All tags with their attributes, in order. */
+/** Returns all tags with their attributes, in order. */
 function tagsOf(page: string): string[] {
   const body = page.replace(/<style>.*?<\/style>/s, "<style></style>");
   return [...body.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
@@ -69,7 +69,7 @@ describe("plan as HTML", () => {
     expect(read(page)).toMatch(
       /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
     );
-    // Dangers come whole, and what has no room unfolded is a line of its own.
+    // Every dangerous change keeps its details; a change beyond the limit is a single line.
     expect(page.match(/<li class="change is-danger [^>]*><details/g)).toHaveLength(200);
     expect(page).toMatch(/<li class="change is-none [^>]*><p class="line">/);
   });
@@ -105,7 +105,7 @@ describe("plan as HTML", () => {
   });
 
   test("renders the same tags for any external text", () => {
-    // What the service calls a verdict may be known; a text of several lines has breaks.
+    // A known verdict is rendered as code, and a text of several lines has line breaks.
     const tags = (text: string) =>
       tagsOf(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
     const plain = tags("evil.example");

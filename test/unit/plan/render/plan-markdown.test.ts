@@ -58,7 +58,7 @@ describe("plan as Markdown", () => {
     expect(Buffer.byteLength(text)).toBeGreaterThan(50_000);
     expect(text.match(/add allow `sender-/g)).toHaveLength(100);
     expect(text).toContain("in [the artifact](<https://ci.example/jobs/7?a=1&amp;b=2>)");
-    // However they are told, all changes are accounted for.
+    // Every change is accounted for, in whatever form.
     const shown = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
     const rest = [...text.matchAll(/^… and ([\d,]+) more in \[the artifact\]\(<[^>]*>\): /gm)].map(([, count]) =>
       Number(count?.replace(",", "")),
@@ -127,7 +127,7 @@ describe("plan as Markdown", () => {
   });
 });
 
-/** With everything as often as given. */
+/** Returns the plan with each list repeated. */
 function repeated(plan: Plan, times: number): Plan {
   const again = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
   const changes = again(plan.changes).map(

@@ -14,7 +14,7 @@ import {
   realisticPlan,
 } from "../../../support/plans";
 
-/** As it is read, whatever the width. */
+/** Returns the text independent of its line width. */
 function read(text: string): string {
   return text.replace(/\s+/g, " ");
 }

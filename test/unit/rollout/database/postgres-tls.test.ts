@@ -6,7 +6,7 @@ import type { ConnectionOptions } from "node:tls";
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { addTlsParameters, disableTls } from "../../../../provider/rollout/database/postgres-tls";
 
-// `pg` is installed for the package alone.
+// `pg` is installed only for the package.
 const { Client } = createRequire(resolve("provider/package.json"))("pg");
 const home = mkdtempSync(join(tmpdir(), "email-security-tls-"));
 const URL = "postgres://u@db.example/rollouts";
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-/** What `pg` makes of a URL. */
+/** Returns the TLS options that `pg` derives from a URL. */
 function tlsOf(query: string, environment: NodeJS.ProcessEnv = {}) {
   const { url, isPlaintextAllowed } = addTlsParameters(`${URL}${query}`, environment);
   const { ssl }: { ssl: false | ConnectionOptions } = new Client(url);

@@ -49,7 +49,7 @@ describe("a SQLite file", () => {
     await first.query("CREATE TABLE a (id INTEGER PRIMARY KEY, t TEXT, r REAL, b BLOB, n TEXT)");
     const atMs = 1_763_769_600_123;
     const bytes = new Uint8Array([0, 1, 255]);
-    // In another order than that of their numbers, and one of them twice.
+    // Not in numeric order, and one of the parameters is used twice.
     const added = await first.query(
       "INSERT INTO a (t, id, r, b, n) VALUES ($2, $1, $3, $4, $5) ON CONFLICT (id) DO UPDATE SET t = $2 RETURNING id, t",
       [atMs, "ü'; --", 0.5, bytes, null],
@@ -96,7 +96,7 @@ describe("a transaction", () => {
         for (let n = Number(row?.["n"]); n > 0; n -= 1) await within.query("INSERT INTO a VALUES ('x')");
         return row?.["n"];
       });
-    // Each doubles the rows, so none may have looked before the one before it was through.
+    // Each doubles the rows, so none may read before the previous one has finished.
     expect(await Promise.all([grow(), grow(), grow()])).toEqual([1, 2, 4]);
     expect(await count()).toBe(8);
     await database.close();
@@ -112,7 +112,7 @@ describe("a transaction", () => {
     });
     await turn();
     const waiting = other.query("INSERT INTO a VALUES ('second')");
-    // Were this process blocked, the other connection would give up before the first could finish.
+    // If this process were blocked, the other connection would time out before the first could finish.
     setTimeout(finish, 100);
     await Promise.all([slow, waiting]);
     expect(await one.query("SELECT x FROM a")).toEqual([{ x: "first" }, { x: "second" }]);
@@ -128,7 +128,7 @@ describe("a named lock", () => {
     const hold = await one.lock("rollout", never);
     expect(hold).toBeDefined();
     expect(await other.lock("rollout", never)).toBeUndefined();
-    // Told by the one that holds it: even the question would end the lock, were the file opened and closed for it.
+    // The lock's own connection answers: opening and closing the file to check would release the lock.
     expect(await one.lock("rollout", never)).toBeUndefined();
     expect(await other.lock("rollout", never)).toBeUndefined();
     await hold?.release();
@@ -211,12 +211,12 @@ describe("an unusable database file", () => {
     await database.query("CREATE TABLE a (x TEXT)");
     await database.query("INSERT INTO a VALUES ('kept')");
     const [pages] = await database.query("PRAGMA page_count");
-    // SQLite answers the same when its file may not grow as when the disk does not let it.
+    // SQLite reports the same error when its file reaches its limit as when the disk is full.
     await database.query(`PRAGMA max_page_count = ${pages?.["page_count"]}`);
     const fill = database.transaction(async (within) => {
       for (let n = 0; n < 100; n += 1) await within.query("INSERT INTO a VALUES ($1)", ["x".repeat(1_000)]);
     });
-    // As at Ctrl-C: else it would be waited for.
+    // As on Ctrl-C; otherwise the database would wait.
     database.shortenBusyTimeout(0);
     await expect(fill).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
@@ -231,7 +231,7 @@ describe("an unusable database file", () => {
   it("is reported when it isn't writable", async () => {
     const database = await openSqlite(file);
     await database.query("CREATE TABLE a (x TEXT)");
-    // As root, who may write to a file whatever its mode is, and hears the same from SQLite.
+    // Root may write to a file whatever its mode is; this makes SQLite report the same error.
     await database.query("PRAGMA query_only = 1");
     await expect(database.query("DELETE FROM a")).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
@@ -244,7 +244,7 @@ describe("an unusable database file", () => {
 it("explains every SQLite and system error with a remedy", () => {
   for (let errcode = 1; errcode <= 255; errcode += 1) {
     const raw = Object.assign(new Error("raw"), { code: "ERR_SQLITE_ERROR", errcode });
-    // What went wrong, and what to do.
+    // The cause, and what to do.
     expect(explainSqliteError(raw), String(errcode)).toMatch(/^[a-zS].*[.] [A-Z].*[.]$/);
   }
   for (const code of Object.keys(constants.errno)) {
@@ -389,7 +389,7 @@ describe("another process's lock", () => {
   });
 });
 
-/** Opens the file in a process of its own. */
+/** Opens the file in a separate process. */
 async function inProcess(before: string, after: string): Promise<{ code: number | null; signal: string | null }> {
   const program = `${RUN_SOURCES}
     ${before}

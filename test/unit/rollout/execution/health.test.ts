@@ -16,7 +16,7 @@ const wave: Wave = {
   health: { command: [process.execPath, "-e", "setInterval(() => {}, 1000)"], timeoutMs: 600_000 },
 };
 
-/** A context in which the run allows these commands. */
+/** Builds a context whose run permits these commands. */
 const allowing = (...commands: readonly (readonly string[])[]): HealthContext => ({
   ...context,
   requestContext: {
@@ -46,7 +46,7 @@ it("reports unhealthy when the rollout is aborted during the command", async () 
 });
 
 it("kills a hanging command with its children and reports unhealthy", async () => {
-  // A shell that hears no request to end, and whose own child holds its output open.
+  // A shell that ignores SIGTERM, with a child that keeps its output open.
   const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
   const health = { command, timeoutMs: 300 };
   expect(await checkHealth({ ...wave, health }, [], allowing(command))).toEqual({

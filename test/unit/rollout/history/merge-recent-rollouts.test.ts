@@ -5,7 +5,7 @@ import {
   type StackOutcome,
 } from "../../../../provider/rollout/history/recent-rollouts";
 
-/** A journal with one rollout, which was begun at a given hour. */
+/** Builds a journal's result with one rollout, started at the given hour. */
 function journal(id: string, hour: string, older: number): RecentRollouts {
   const time = `2026-11-21T${hour}:00:00.000Z`;
   const outcome: StackOutcome = {

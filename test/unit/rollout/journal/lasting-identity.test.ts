@@ -30,7 +30,7 @@ const change = (sign: "add" | "change" | "remove", value: string, kind: "entry" 
 const CEO = { email: "ceo@acme.example", source: "manual" } as VipEmployeeRow;
 const BEFORE = observed(rows("own", 0, 1, 2), CEO);
 
-/** Whether a tenant is refused that a rollout with these changes was interrupted at. */
+/** Returns whether a tenant is refused after a rollout with these changes was interrupted there. */
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
   const lasting = buildLastingIdentity(AT, before, changes);

@@ -41,9 +41,9 @@ const target = (name: string): Target => ({
 interface Deed {
   readonly kind: (typeof KINDS)[number];
   readonly clone: 0 | 1;
-  /** What the settings files say then. */
+  /** The version of the settings files at that time. */
   readonly version: number;
-  /** After so many tenants the run is killed; undefined: it is not. */
+  /** The number of tenants after which the run is killed; undefined for never. */
   readonly killAfter: number | undefined;
 }
 
@@ -102,9 +102,9 @@ it("allows a new rollout after a foreign one is abandoned", async () => {
 class Story {
   readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
   readonly store = new MemoryMarks();
-  /** The rollouts that were begun and are neither through nor abandoned, with the tenants that each has not come to. */
+  /** The unfinished rollouts that were started and not abandoned, each with its remaining tenants. */
   readonly #live = new Map<string, Set<string>>();
-  /** Those of gated waves whose change nobody has let through. */
+  /** The tenants of gated waves whose change nobody has approved. */
   readonly #closed = new Set<string>();
   readonly #journals: (Journal | undefined)[] = [undefined, undefined];
   readonly #directory: string;
@@ -224,7 +224,7 @@ class Story {
     }
     this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.listWaves(id)).findIndex(({ state }) => state === "gated");
-    // Whoever says "continue" has looked at the wave that waits.
+    // Continuing implies that the person has checked the waiting wave.
     if (!retry && waiting >= 0) for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
     await journal.start(id, { retry, seq });
     await journal.reclaim(id);
@@ -253,7 +253,7 @@ class Story {
       pollMs: 0,
     });
     if ((await journal.getRollout(id)).state === "done") this.#live.delete(id);
-    // Whoever is killed tells nobody.
+    // A killed process can't update its locks.
     if (!killed.signal.aborted) await marks.update(id);
   }
 }

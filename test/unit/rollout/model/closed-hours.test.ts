@@ -24,7 +24,7 @@ describe("closed hours", () => {
   const WEEKEND = "Fri 16:00–Mon 06:00 Europe/Zurich";
 
   it.each([
-    // Winter time is an hour ahead of UTC, summer time two.
+    // Winter time is one hour ahead of UTC, summer time two.
     ["2026-11-20T14:59:59Z", undefined],
     ["2026-11-20T15:00:00Z", "2026-11-23T05:00"],
     ["2026-11-22T12:34:56Z", "2026-11-23T05:00"],

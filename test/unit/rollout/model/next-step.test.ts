@@ -53,7 +53,7 @@ describe("chooseNextStep", () => {
     const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
     expect(chooseNextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
     expect(chooseNextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
-    // Where nothing is to be changed, no hour is a wrong one.
+    // Closed hours don't matter if nothing is to be changed.
     expect(chooseNextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
       kind: "begin",
     });
@@ -196,7 +196,7 @@ describe("randomly generated rollouts", () => {
   });
 });
 
-/** A rollout, and all that happens while it is under way. */
+/** A rollout, and all events while it runs. */
 interface Scenario {
   readonly waves: readonly Wave[];
   readonly tolerated: number | undefined;
@@ -204,13 +204,13 @@ interface Scenario {
   readonly capacity: number;
   readonly limits: readonly (number | undefined)[];
   readonly tenants: readonly Fate[];
-  /** What the looks after waves find, in turn; well when there are no more. */
+  /** The results of the health checks after waves, in order; then healthy. */
   readonly looks: readonly boolean[];
-  /** When a person asks to begin nothing more. */
+  /** The times at which a person asks for a stop. */
   readonly stopsAtMs: readonly number[];
-  /** When the process dies that does the work, and another one goes on. */
+  /** The times at which the coordinator dies and another one continues. */
   readonly diesAtMs: readonly number[];
-  /** When another rollout takes a place at a service, and for how long. */
+  /** The times and durations for which another rollout occupies a slot at a service. */
   readonly elsewhere: readonly { readonly address: number; readonly atMs: number; readonly forMs: number }[];
 }
 
@@ -218,7 +218,7 @@ interface Fate {
   readonly planned: "pending" | "unchanged" | "failed";
   readonly address: number;
   readonly lastsMs: number;
-  /** How often it fails before it goes well. */
+  /** The number of failures before it succeeds. */
   readonly failures: number;
 }
 
@@ -279,7 +279,7 @@ function everyoneFails(maxConcurrent: number, tolerated: number): Scenario {
     until: undefined,
     capacity: 100,
     limits: [],
-    // The first ones last, so that all places fill up while no more have failed than is tolerated.
+    // The first tenants finish early, so that all slots are in use while only the tolerated number has failed.
     tenants: names.map((_, at) => ({
       planned: "pending",
       address: 0,
@@ -302,7 +302,7 @@ class Witness {
   readonly #underWay = new Map<string, VirtualTenant>();
   readonly #failed = new Map<string, VirtualTenant>();
   readonly #failures = new Map<string, number>();
-  /** By wave: when its last tenant was through, in milliseconds and as a count of what happened. */
+  /** By wave: when its last tenant finished, in milliseconds and as an event count. */
   readonly #lastThrough = new Map<number, { readonly atMs: number; readonly moment: number }>();
   readonly #healthyMoments = new Map<string, number>();
   readonly #approved = new Map<number, number>();
@@ -332,7 +332,7 @@ class Witness {
     this.#plot();
   }
 
-  /** A person goes on each time, until there is nothing more to do or nothing helps. */
+  /** Resumes the rollout each time it stops, until nothing is left or nothing helps. */
   carryOut(): void {
     const { journal } = this.rollout;
     const most = 3 * (1 + this.#given.tenants.length + this.#given.waves.length) + 10;
@@ -367,7 +367,7 @@ class Witness {
     );
   }
 
-  /** Everything that is to happen by itself. */
+  /** Schedules everything that happens by itself. */
   #plot(): void {
     const { clock, journal } = this.rollout;
     const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#given;
@@ -392,7 +392,7 @@ class Witness {
       };
       clock.at(atMs, () => {
         const limit = limits[address];
-        // The other one keeps the limit too.
+        // The other rollout respects the limit too.
         if (limit === undefined || this.#busyAt(String(address)) >= limit) return;
         take(1);
         clock.at(atMs + forMs, () => take(-1));
@@ -419,7 +419,7 @@ class Witness {
         if (!isSuccessful) this.#fail(tenant, failedBefore + 1);
       }
       through(isSuccessful);
-      // The journal takes the results that count, and no others.
+      // The journal accepts the results that count, and no others.
       if (isStillOurs) expect(tenant.state).toBe(isSuccessful ? "done" : "failed");
     });
   }
@@ -431,7 +431,8 @@ class Witness {
     const { maxConcurrent, tolerated: toleratedHere } = waves[tenant.wave] as Wave;
     const failedHere = [...this.#failed.values()].filter(({ wave }) => wave === tenant.wave).length;
     expect(failedHere).toBeLessThanOrEqual(toleratedHere + maxConcurrent);
-    // Waves take turns: those under way when the last tolerated one failed are all of one wave.
+    // Waves run one after the other, so the tenants in progress when the last tolerated one failed all belong to one
+    // wave.
     const mostAtOnce = Math.max(...waves.map((wave) => wave.maxConcurrent));
     if (tolerated !== undefined) expect(this.#failed.size).toBeLessThanOrEqual(tolerated + mostAtOnce);
   }

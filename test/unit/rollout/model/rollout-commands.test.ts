@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 
-/** The arguments that a shell makes of a command. */
+/** Returns the arguments that a shell parses from a command. */
 function read(command: string): string[] {
   const program = command.replace(/^email-security /, "printf '%s\\n' ");
   return execFileSync("sh", ["-c", program], { encoding: "utf8" }).split("\n").slice(0, -1);

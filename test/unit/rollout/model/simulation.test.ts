@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { chooseNextStep } from "../../../../provider/rollout/model/next-step";
 import { type Circumstances, onPaper, simulate, USUAL } from "../../../bench/rollout-simulation";
 
-/** How far paper and simulation may be apart, in percent. */
+/** The permitted difference between calculation and simulation, in percent. */
 const APART = 15;
 
 describe("a simulated rollout", () => {

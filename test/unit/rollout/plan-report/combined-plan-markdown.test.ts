@@ -10,7 +10,7 @@ import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
 
-/** How many tenants the fold of all tenants tells, by its lines. */
+/** Returns the number of tenants in the folded list of all tenants, by its lines. */
 function countListedTenants(markdown: string): number {
   const [, fold = ""] = /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
   return fold

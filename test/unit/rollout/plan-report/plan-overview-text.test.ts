@@ -53,7 +53,7 @@ test("counts a change in every tenant, beyond what a report keeps", () => {
   const plans = [...Array.from({ length: 6 }, () => [shared]), [...many(30, "own"), shared]];
   const text = overviewOf(plans);
   expect(text).toContain("+ deny evil.example in all 7 tenants\n");
-  // 37 changes, of which 7 + 19 are told.
+  // 37 changes, of which 7 + 19 are shown.
   expect(text.replaceAll(/\s+/g, " ")).toContain(
     "… and 11 more changes, counted in each tenant, none of them a new allow, a removed deny or a removed VIP. All of one tenant: ",
   );

@@ -7,7 +7,7 @@ import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-sum
 import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
 import { denies, shownOf } from "../../../support/combined-plans";
 
-/* What is told of a tenant whose key seems to be another tenant's: that, and nothing that it holds. */
+/* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
 const GUARD = { code: "other-tenant", message: "The key is another tenant's." };
 const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, front: "dynamic" } as const;
@@ -28,7 +28,7 @@ function planned(plan: Plan) {
 it("stores only the refusal of a tenant with another tenant's key", () => {
   const { plannedTenant: own, changes } = planned(denies(SECRET));
   expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
-  // What keeps many removals back names them.
+  // The removal guard's message names the entries.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
   const stranger = planned({ ...denies(SECRET), guards: [GUARD, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
@@ -51,6 +51,6 @@ it("hides a tenant's data when only its mail reveals another tenant", () => {
   );
   expect(JSON.stringify(shown) + text).not.toContain(SECRET);
   expect(text).toContain("✗ t0 [other-tenant]");
-  // Of what is refused, nobody knows whether it holds what is declared.
+  // For a refused tenant, it is unknown whether it matches its declaration.
   expect(text).not.toContain("only the state of the stack");
 });

@@ -61,7 +61,7 @@ it("suggests a full rollout for expired entries that --only-expired leaves", () 
   expect(why(known, { kept: [gone] })).toBe(
     "1 that has ended still stands and is left by `rollout --only-expired`; `rollout` first",
   );
-  // A VIP of the same key is another thing.
+  // A VIP with the same key is a different object.
   expect(why(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
     "1 that has ended still stands; `rollout --only-expired` first",
   );

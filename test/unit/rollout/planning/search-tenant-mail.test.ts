@@ -7,7 +7,7 @@ import { dangerousPlan, emptyPlan } from "../../../support/plans";
 
 const STRANGER = { code: "other-tenant", message: "It is another's." };
 
-/** Asks the mail of tenants with these plans, which say this when they are made once more. */
+/** Searches the mail of tenants with these plans; `again` returns the plan when a tenant is planned a second time. */
 async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant: string) => Plan) {
   const journal: Pick<Journal, "listTenants" | "readPlan"> = {
     listTenants: async () => Object.entries(plans).map(([name, { digest }]) => ({ name, digest }) as never),

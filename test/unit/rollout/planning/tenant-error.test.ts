@@ -11,10 +11,10 @@ const NEXT = {
   newRollout: "email-security rollout tenants.yaml",
 };
 
-/** The rooms whose errors can come to be a tenant's failure. */
+/** The directories whose errors can become a tenant's failure. */
 const ROOMS = "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/{files,plan}/*.ts";
 
-/** What is thrown there and never at a tenant: before any is looked at, or by another verb. */
+/** Codes that are thrown there but never for a tenant: before any tenant is processed, or by other commands. */
 const ELSEWHERE: readonly string[] = [
   "ERR_CSV",
   "ERR_IMPORT",
@@ -32,7 +32,7 @@ const ELSEWHERE: readonly string[] = [
   "ERR_ROLLOUT_TARGETS",
   "ERR_ROLLOUT_WAVES",
 ];
-/** Codes of Node.js that are looked at. */
+/** Node.js codes that the sources inspect. */
 const NODE = /^ERR_(SSL|TLS|CHILD_PROCESS)_/;
 
 const sources = ROOMS.split(" ").flatMap((pattern) => globSync(pattern));
@@ -47,10 +47,13 @@ it("has remedies for exactly the codes a tenant can fail with", () => {
   expect([...REMEDY_CODES].sort()).toEqual([...codes].sort());
 });
 
-/** What only a program's own resources say, which no rollout has. */
+/** Reported only for a program's own resources, which a rollout doesn't have. */
 const IN_PROGRAM = "provider/resources/program-checks.ts";
 
-/** Commands of Pulumi that take a program, which a rollout's repository has not; a lock or a state can be taken away. */
+/**
+ * Pulumi commands that need a program, which a rollout's repository doesn't have. Commands that remove a lock or a
+ * state don't need one.
+ */
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
 it.each([...codes])("starts with the cause of %s and ends with a command", (code) => {

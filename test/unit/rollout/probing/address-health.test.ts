@@ -6,14 +6,17 @@ import { target } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const TIMEOUT_MS = 30_000;
-/** What an engine takes at a service that answers, and at one that is silent: four tries. */
+/** An engine's duration at a service that answers, and at a silent one: four attempts. */
 const ENGINE_MS = 5_000;
 const SILENT_ENGINE_MS = 4 * TIMEOUT_MS;
 
 const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
 const timeout = () => new TimeoutError("ERR_TIMEOUT", "no answer", { request, isTransient: true });
 
-/** Changes tenants of one address, as their jobs do; answers who became what, how many engines ran, and when it ended. */
+/**
+ * Changes tenants of one address, as their jobs do. Returns each tenant's outcome, the number of engines that ran, and
+ * the total time.
+ */
 async function changed(
   count: number,
   atOnce: number,
@@ -48,7 +51,7 @@ async function changed(
     } catch (error) {
       health.recordOutcome(one, error);
       became.set(one.name, error instanceof AddressDownError ? "not asked" : "failed");
-      // A rollout begins the next ones when it next looks at its journal.
+      // A rollout starts the next tenants at its next poll of the journal.
       await time.sleep(200);
     }
   });
@@ -68,7 +71,7 @@ describe("changing tenants at an unresponsive address", () => {
     expect(looks).toBeLessThanOrEqual(3);
     expect(became.filter((one) => one === "not asked").length).toBeGreaterThan(0);
     expect(became.filter((one) => one !== "done").length).toBeLessThanOrEqual(tolerated + atOnce);
-    // Before: an engine for each that may fail, one after the other.
+    // Without probes, each tolerated failure would cost a full engine run, one after the other.
     expect(tookMs).toBeLessThanOrEqual(SILENT_ENGINE_MS + TIMEOUT_MS + 200 * (tolerated + 1));
   });
 
@@ -102,6 +105,6 @@ it("fails other tenants only for address-wide failures, with their code", async 
     message:
       'It was not asked, and nothing of it was changed: its service was found to be down for "a" and others just before. GET x answered 500',
   });
-  // Another address is another matter.
+  // Another address is independent.
   await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));
 });

@@ -21,30 +21,33 @@ import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };
 const TIMEOUT_MS = 30_000;
-/** What the CLI takes for the state of a stack. */
+/** The time that the CLI takes to export a stack's state. */
 const EXPORT_MS = 1_000;
 const ANSWER_MS = 50;
-/** The lists of a tenant, which are asked for at once. */
+/** The lists of a tenant, which are read at the same time. */
 const LISTS = 3;
-/** How many others are looked at when one is in trouble. */
+/** The number of other tenants that are probed when one fails. */
 const WITNESSES = 3;
 const ATTEMPTS = 4;
 
-/** How a service, or one tenant's part of it, is. A number: silent until then, in milliseconds, and again as long after it. */
+/**
+ * The state of a service, or of one tenant's part of it. A number: silent until then, in milliseconds, and then again
+ * for that long.
+ */
 type Mood = "well" | "silent" | "failing" | "refusing" | number;
-/** What one tenant has of its own: a key that is refused, mistakes in its files, or a part of the service that is not well. */
+/** A tenant's own problem: a refused key, mistakes in its files, or an unhealthy part of the service. */
 type Own = "nothing" | "key" | "files" | "silent" | "failing";
 
 interface Fleet {
-  /** Of each address: how it is, and its tenants' own troubles. */
+  /** For each address: its state, and its tenants' own problems. */
   readonly addresses: readonly { readonly mood: Mood; readonly own: readonly Own[] }[];
   readonly concurrency: number;
-  /** How many may fail, of all. */
+  /** The number of tolerated failures over all tenants. */
   readonly tolerated: number;
 }
 
 interface Planned {
-  /** What became of each tenant, and when: nothing where the planning ended before. */
+  /** The outcome of each tenant and its time; missing if the planning ended first. */
   readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isQueried: boolean; atMs: number }>;
   /** By address. */
   readonly requests: ReadonlyMap<string, number>;
@@ -56,7 +59,7 @@ function addressOf(index: number): string {
   return `https://service-${index}.example`;
 }
 
-/** Plans a fleet on a clock of its own. */
+/** Plans a fleet on its own clock. */
 async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
   const time = new ScheduledTime(0);
   const requests = new Map<string, number>();
@@ -188,7 +191,7 @@ const fleets: fc.Arbitrary<Fleet> = fc.record({
   tolerated: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constant(EVERYONE)),
 });
 
-/** A few tenants in trouble of their own may be silent, not all who could be looked at. */
+/** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
 function isFair({ own: owns }: Fleet["addresses"][number]): boolean {
   const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
   return inTrouble <= WITNESSES && inTrouble < owns.length;
@@ -250,7 +253,7 @@ it(
           const last = Math.max(
             ...[...mixedRun.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
           );
-          // Each address's first tenant takes a place for the state of its stack, and none while it waits.
+          // The first tenant of each address takes a slot to export its stack's state, and none while it waits.
           expect(last).toBeLessThanOrEqual(alone.tookMs + dead * EXPORT_MS);
         },
       ),

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LiveProgress } from "../../../../provider/rollout/progress/live-progress";
 import { rollouts } from "../../../support/rollouts";
 
-/** A terminal as programs see one; it keeps what is written. */
+/** A terminal as programs see it, which records what is written. */
 class Screen extends Writable {
   readonly isTTY = true;
   columns = 80;
@@ -44,7 +44,7 @@ test("draws at most 5 times per second", () => {
   play(400);
   expect(screen.frames).toHaveLength(1);
   vi.advanceTimersByTime(1_000);
-  // Nothing happens in between, so that one picture is enough.
+  // Nothing happens in between, so one frame is enough.
   expect(screen.frames).toHaveLength(2);
   expect(screen.frames[1]).toMatch(/\d+\/300/);
   live.end();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LiveRegion } from "../../../../provider/rollout/progress/live-region";
 
-/** What a terminal shows, of the few sequences that a picture has. */
+/** Emulates a terminal, limited to the few escape sequences that a frame uses. */
 class Screen {
   rows: string[] = [""];
   row = 0;

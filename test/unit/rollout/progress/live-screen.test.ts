@@ -87,7 +87,7 @@ describe("the live rollout screen", () => {
           const lines = stripVTControlCharacters(screen).split("\n");
           expect(lines.length).toBeLessThanOrEqual(rows);
           for (const line of lines) expect(getTextWidth(line)).toBeLessThanOrEqual(columns);
-          // Of colours there are only those of `styleText`.
+          // The only colors are those of `styleText`.
           expect(commandsIn(stripVTControlCharacters(screen))).toEqual([]);
           // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
           expect(commandsIn(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);

@@ -9,24 +9,24 @@ import { estimateRemainingTime } from "../../../../provider/rollout/progress/rem
 import { VirtualClock, VirtualRollout } from "../../../bench/virtual-rollout";
 import { countsOf } from "../../../support/rollouts";
 
-/** What decides how many tenants run at once. */
+/** The conditions that determine how many tenants run at once. */
 interface Circumstances {
   readonly tenants: number;
   readonly maxConcurrent: number;
   readonly capacity: number;
-  /** Whether the screen is told the capacity: who only hands out work to others does not know it. */
+  /** Whether the screen knows the capacity, which a coordinator that only hands out work doesn't. */
   readonly isCapacityKnown: boolean;
-  /** How many places each address has; undefined: no limit. */
+  /** The number of slots of each address; undefined for no limit. */
   readonly places: readonly (number | undefined)[];
-  /** Of so many tenants, one is at the first address. */
+  /** One in this many tenants is at the first address. */
   readonly everyAt: number;
   readonly secondsEach: number;
-  /** By how much durations differ, in percent. */
+  /** The variation of durations, in percent. */
   readonly spread: number;
-  /** In a wave before it, so many, one at a time. */
+  /** The number of tenants in an earlier wave, one at a time. */
   readonly canaries: number;
   readonly seed: number;
-  /** From when on other rollouts hold places of the first address, in seconds, and how many. */
+  /** The time in seconds from which other rollouts hold slots of the first address, and their number. */
   readonly others?: readonly [fromSeconds: number, places: number];
 }
 
@@ -51,7 +51,7 @@ interface Estimate {
   readonly leftMs: number;
 }
 
-/** Runs a rollout in virtual time, and asks in its last wave, after each tenant, how long it will take. */
+/** Runs a rollout in virtual time, and estimates the remaining time after each tenant of its last wave. */
 function estimates(given: Circumstances): {
   readonly predictions: readonly Estimate[];
   readonly endMs: number;
@@ -104,7 +104,7 @@ function estimates(given: Circumstances): {
         clock.at(clock.nowMs + durationMs, () => {
           happen({ kind: "tenant-finished", wave: own, tenant: name, state: "done", durationMs });
           through(true);
-          // A moment later, when others have been begun in its place.
+          // A moment later, when other tenants have started in its place.
           clock.at(clock.nowMs + 1, () => {
             const left = estimateRemainingTime(model, clock.nowMs);
             if (own === "rest" && left !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: left.ms });
@@ -182,16 +182,16 @@ const USUAL: Circumstances = {
   seed: 1,
 };
 
-/** Where an estimate is further off than by a factor of 2, once some tenants of the wave are through. */
+/** Returns the estimates that are off by more than a factor of 2, once some tenants of the wave have finished. */
 function wrongIn(given: Circumstances): unknown[] {
   const { predictions, endMs, slowestMs } = estimates(given);
   const some = Math.min(predictions.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
-  // Of others it is known a while after they have come.
+  // Other rollouts only become known a while after they start.
   const knownMs = given.others === undefined ? 0 : (given.others[0] + 8 * given.secondsEach) * 1_000;
   return predictions.slice(some).filter(({ atMs, leftMs }) => {
     if (atMs < knownMs) return false;
     const really = endMs - atMs;
-    // Within a tenant of the end, it is told about as well as that one is.
+    // The tolerance near the end is the duration of one tenant.
     return leftMs > 2 * really + slowestMs || leftMs < really / 2 - slowestMs;
   });
 }
@@ -214,7 +214,7 @@ test("estimates the remaining time within a factor of 2 in any circumstances", (
     fc.property(circumstances, (given) => {
       expect(wrongIn(given)).toEqual([]);
     }),
-    // The same ones each time: an estimate is one, and some of thousands of circumstances lead it further astray.
+    // Fixed cases: the estimate is approximate, and some of thousands of conditions would mislead it further.
     { numRuns: 200, seed: 20_261_122 },
   );
 });

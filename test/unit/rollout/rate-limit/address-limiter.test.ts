@@ -16,7 +16,7 @@ const START = 1_763_769_600_000;
 
 let directory: string;
 const open: Database[] = [];
-/** The statements that were made, of all connections. */
+/** The statements run on all connections. */
 let statements: string[];
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 type Connection = Pick<Database, "dialect" | "query">;
 
-/** One process's own, to the one file. */
+/** Opens a process's own connection to the shared file. */
 async function connection(): Promise<Connection> {
   const database = await openSqlite(join(directory, "journal.db"));
   open.push(database);
@@ -45,7 +45,7 @@ async function connection(): Promise<Connection> {
   return { dialect: "sqlite", query };
 }
 
-/** A limiter as each process has one, all by one clock. */
+/** Creates a limiter as each process has one; all share one clock. */
 async function limiter(
   time: ScheduledTime,
   requestsPerSecond?: number,
@@ -55,7 +55,7 @@ async function limiter(
   return new AddressLimiter({ database: database ?? (await connection()), limits, time });
 }
 
-/** Takes so many permits at once; answers when they came, in milliseconds from the start. */
+/** Takes this many tokens at once. Returns when they were issued, in milliseconds from the start. */
 async function takeAll(time: ScheduledTime, tokens: Permits, count: number): Promise<number[]> {
   const cameAt: number[] = [];
   const take = () => tokens.take().then(() => void cameAt.push(time.atMs - START));
@@ -97,7 +97,7 @@ describe("a rate limit", () => {
       takeAll(time, other.getTokens(ADDRESS), 100),
     ]);
     expect(Math.max(...(await both).flat())).toBe(1_990);
-    // In two seconds: ten a second that reserve, and for each of both four that look.
+    // In two seconds: ten reservations per second, and four polls per second for each of the two.
     expect(statements.filter((one) => one === "INSERT")).toHaveLength(20);
     expect(statements.length).toBeLessThanOrEqual(20 + 16);
   });
@@ -113,7 +113,7 @@ describe("a rate limit", () => {
 
   const plan = fc.record({
     perSecond: fc.oneof(fc.constantFrom(7, 10, 33, 100, 1_000), fc.integer({ min: 5, max: 500 })),
-    // Of each process: when it asks, and for how many at once.
+    // For each process: when it requests tokens, and how many at once.
     processes: fc.array(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 1, max: 16 })), {
         minLength: 1,
@@ -121,7 +121,7 @@ describe("a rate limit", () => {
       }),
       { minLength: 1, maxLength: 4 },
     ),
-    // Mostly a little, at times as long as a process that is starved.
+    // Usually short, sometimes as long as in a starved process.
     lateness: fc.infiniteStream(
       fc.oneof(
         { weight: 12, arbitrary: fc.constantFrom(0, 0, 1, 5, 16) },
@@ -155,7 +155,9 @@ describe("a rate limit", () => {
     );
   });
 
-  /** By how many permits the worst of all windows was beyond the rate, the late ones of before it allowed for. */
+  /**
+   * Returns the largest number of tokens above the rate in any window, with an allowance for late ones from before it.
+   */
   function worst(cameAt: readonly number[], perSecond: number): number {
     const sorted = cameAt.toSorted((one, other) => one - other);
     const excess = sorted.flatMap((from, first) =>
@@ -177,7 +179,7 @@ describe("a rate-limit response", () => {
       takeAll(time, one.getTokens(ADDRESS), 2),
       takeAll(time, other.getTokens(ADDRESS), 2),
     ]);
-    // After the pause, the rate is that of all together.
+    // After the pause, all together get the rate.
     expect(all.flat().toSorted((a, b) => a - b)).toEqual([5_000, 5_100, 5_200, 5_300]);
   });
 

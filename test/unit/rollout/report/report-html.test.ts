@@ -5,7 +5,7 @@ import { sanitizeLine } from "../../../../provider/settings/text";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
-/** The cells of the grid as they are read, with where each leads. */
+/** Returns the visible cells of the grid and their links. */
 function cellsOf(page: string): { href: string; state: string; text: string }[] {
   const cells = page.matchAll(/<li><a class="is-(\w+)" href="#([^"]*)" title="[^"]*">(.*?)<\/a><\/li>/gs);
   return [...cells].map(([, state = "", href = "", inner = ""]) => ({ state, href, text: read(inner) }));
@@ -18,7 +18,7 @@ function read(markup: string): string {
     .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 }
 
-/** All open tags are closed, in order: what a strict reader finds wrong. */
+/** Returns the tags that aren't closed in order, which a strict parser rejects. */
 function unbalancedIn(page: string): string[] {
   const open: string[] = [];
   const wrong: string[] = [];

@@ -24,7 +24,7 @@ describe("a rollout report as Markdown", () => {
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
     expect(breakoutsIn(text)).toEqual([]);
-    // One whose planning ended early stands where its plan would.
+    // The report of a planning that ended early takes the place of its plan.
     expect(renderReportMarkdown(rollouts.stopped.after, { marker: "<!-- email-security-plan -->" })).toBe(
       text.replace(ROLLOUT_COMMENT_MARKER, "<!-- email-security-plan -->"),
     );

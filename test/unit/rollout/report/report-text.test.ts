@@ -57,7 +57,7 @@ describe("a rollout report as text", () => {
       unchangedEvery: 0,
       tolerated: 100,
     });
-    // The first wave tolerates none: the rest is what later waves would have told.
+    // The first wave tolerates no failures; the other errors are those that later waves would have reported.
     const failed = after.tenants.map((tenant) => ({
       ...tenant,
       state: "failed" as const,

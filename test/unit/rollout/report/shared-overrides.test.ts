@@ -25,12 +25,12 @@ const FORMATS: Readonly<Record<string, Shown>> = {
 const all = Object.keys(FORMATS);
 const { before } = rollouts.stopped;
 
-/** The report with something about its tenants. */
+/** Returns the report with additional fields for its tenants. */
 function reportWith(about: (tenant: TenantReport, index: number) => Partial<TenantReport>): RolloutReport {
   return { ...before, tenants: before.tenants.map((one, index) => ({ ...one, ...about(one, index) })) };
 }
 
-/** What a person reads, whatever the format marks up. */
+/** Returns the visible text, without the format's markup. */
 const words = (text: string) => text.replace(/<\/?\w+[^>]*>|`/g, "").replace(/\s+/g, " ");
 
 describe.each(all)("a rollout report as %s", (format) => {

@@ -20,7 +20,7 @@ const skip = (name: string, reason = "its service is down"): SkippedReport => ({
   ...{ name, since: "2026-11-21T03:12:00.000Z", by: "dana@build-7", reason },
 });
 
-/** A report in which these tenants are skipped, and others were left out of the plan. */
+/** Builds a report in which these tenants are skipped and others were left out of the plan. */
 function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] = []): RolloutReport {
   const { after } = rollouts.small;
   const tenants = after.tenants.map((one) => (names.includes(one.name) ? { ...one, state: "skipped" as const } : one));

@@ -16,7 +16,7 @@ const VALUES = ["evil.example", "partner.example", "192.0.2.7", "boss@partner.ex
 const MAILBOXES = ["ceo@acme.example", "cfo@acme.example", "o'neil@acme.example"];
 const COMMENTS = ["", "INC-1", "no", "1.10", "a: b # c", "line one\nline two", '"quoted"', "- dash"];
 
-/** What a tenant holds: at most one entry a value and scope, as the service has it, and VIPs with their comments. */
+/** A tenant's contents: at most one entry for each value and scope, like the service, and VIPs with their comments. */
 interface Tenant {
   readonly entries: ReadonlyMap<string, AllowDenyEntryRow>;
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
@@ -41,7 +41,7 @@ const vip = fc
 const tenant: fc.Arbitrary<Tenant> = fc
   .record({ entries: fc.array(row, { maxLength: 8 }), vips: fc.array(vip, { maxLength: 4 }) })
   .map(({ entries, vips }) => ({
-    // A value stands on one list, whatever its scopes.
+    // A value is on one list only, whatever its scopes.
     entries: new Map(
       entries.map((one) => [
         keyOf(one),
@@ -59,7 +59,7 @@ function observed({ entries, vips }: Tenant) {
   return buildObservedState(AT, [...entries.values()], [...vips.values()]);
 }
 
-/** What is there, without what can't be written. */
+/** Returns the contents without the fields that can't be written. */
 function content({ entries, vips }: Tenant): unknown {
   return {
     entries: [...entries].map(([key, one]) => [key, encodeEntry(one)]).sort(),
@@ -75,7 +75,7 @@ function known(tenantThen: Tenant): StackLists {
 
 const NOTHING: Tenant = { entries: new Map(), vips: new Map() };
 
-/** The plan of a file against a tenant. */
+/** Plans a file against a tenant. */
 function planOf(text: string, stack: StackLists, now: Tenant): Plan {
   const { settings, findings } = inspectSettings("settings.yaml", {
     today: "2026-11-22",
@@ -92,7 +92,7 @@ function planOf(text: string, stack: StackLists, now: Tenant): Plan {
   });
 }
 
-/** What a tenant holds after some of a plan was done. */
+/** Returns a tenant's contents after some of a plan's changes were applied. */
 function appliedTo(now: Tenant, { changes }: Plan, isDone: (at: number) => boolean = () => true): Tenant {
   const entries = new Map(now.entries);
   const vips = new Map(now.vips);
@@ -147,7 +147,7 @@ describe("invertChanges", () => {
           const rollout = planOf(fileOf(wanted), stack, held);
           const now = appliedTo(held, rollout, (at) => doneOrNot[at] ?? true);
           fc.pre(isConsistent(now));
-          // A killed engine: the state says nothing of what the run did, or all of it.
+          // A killed engine: the state contains nothing of the run, or all of it.
           const stackNow = isKnown ? known(declaredNow(declaredBefore, wanted, now)) : stack;
           const { declared, current, isPartlyUnknown, unreverted } = invertChanges(
             rollout,
@@ -156,12 +156,12 @@ describe("invertChanges", () => {
             "why",
           );
           expect(unreverted).toEqual([]);
-          // What is declared first changes nothing.
+          // Applying the current declaration changes nothing.
           const asItStands = renderRollbackSettings(current, { entries: 0, vips: 0 });
           expect(planOf(asItStands, stackNow, now).changes).toEqual([]);
           const known2 = isPartlyUnknown ? asKnown(current) : stackNow;
           const undoing = planOf(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
-          // Where five are declared and none is there, a person has to say that it is the right tenant.
+          // With five declared entries and none of them at the tenant, a person has to confirm the tenant.
           fc.pre(undoing.guards.every(({ code }) => code !== "other-tenant"));
           expect(undoing.guards).toEqual([]);
           const back = appliedTo(now, undoing);
@@ -204,7 +204,7 @@ function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {
   } as AllowDenyEntryRow;
 }
 
-/** A value is on one list at a time: the service refuses anything else. */
+/** Returns whether each value is on one list only; the service refuses anything else. */
 function isConsistent({ entries }: Tenant): boolean {
   const lists = Map.groupBy(entries.values(), ({ value }) => value);
   return [...lists.values()].every((rows) => new Set(rows.map(({ list }) => list)).size === 1);

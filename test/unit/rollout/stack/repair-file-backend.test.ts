@@ -36,7 +36,7 @@ it("removes only truncated attribute files of its own stack", () => {
   expect(removeTruncatedAttributes(files)).toEqual([]);
 });
 
-/** Leaves a lock of a stack, whose owner is on another machine. */
+/** Writes a stack lock whose owner is on another machine. */
 function lock(stack: string): void {
   const locks = join(directory, ".pulumi/locks/organization/p", stack);
   mkdirSync(locks, { recursive: true });

@@ -33,7 +33,7 @@ it("parses all lock owners, or none when the list is truncated", () => {
   });
 });
 
-/** Whose process it is now that has the number of the lock's, and when it began after the lock was made. */
+/** The process that now has the lock's process id, and its start time relative to the lock's creation. */
 const CASES: readonly {
   readonly case: string;
   readonly host?: string;

@@ -28,7 +28,7 @@ function lay(path: string, text: string): void {
 
 const read = (more: object = {}): unknown =>
   readStateFile({ backend: `file://${directory}`, project: "p", stack: "t0", ...more });
-/** The state with something else in it. */
+/** Returns the state with additional properties. */
 const having = (more: object): string => JSON.stringify({ ...STATE, ...more });
 const holding = (more: object): string =>
   having({ checkpoint: { ...STATE.checkpoint, latest: { ...DEPLOYMENT, ...more } } });

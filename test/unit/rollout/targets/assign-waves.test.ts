@@ -151,7 +151,7 @@ describe("arbitrary wave rules", () => {
           for (const { name, tolerated, tenants } of waves) {
             const { failureTolerance } = rules.find((one) => one.name === name) as WaveRule;
             if ("count" in failureTolerance) expect(tolerated).toBe(failureTolerance.count);
-            // The most that is no more than the percentage, in whole numbers.
+            // The largest integer within the percentage.
             else {
               const hundredths = Math.round(failureTolerance.percent * 100) * tenants.length;
               expect(tolerated * 10_000).toBeLessThanOrEqual(hundredths);
@@ -169,7 +169,7 @@ describe("arbitrary wave rules", () => {
   });
 });
 
-/** The same said one tenant at a time: how many places a wave has, and who comes first. */
+/** The same rules applied to one tenant at a time: the number of slots in a wave, and the order of tenants. */
 function onPaper(rules: readonly WaveRule[], targets: readonly Target[]) {
   const fits = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
     Object.keys(match).every((label) => match[label]?.some((one) => one === labels[label]));

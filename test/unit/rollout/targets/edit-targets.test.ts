@@ -125,7 +125,7 @@ it("leaves other tenants unchanged in any style", () => {
         const which = at % tenants.length;
         const [gone] = tenants[which] as (typeof tenants)[number];
         const left = removeTenant(text, gone);
-        // What is left is the text in its order, without lines that only the one that is gone has.
+        // The rest of the text stays in order, without the lines that belong only to the removed tenant.
         const lines = left.split("\n");
         let from = 0;
         for (const line of text.split("\n")) if (line === lines[from]) from += 1;

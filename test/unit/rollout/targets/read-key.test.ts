@@ -11,7 +11,7 @@ const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
 
 function read(key: KeySource, environment: Record<string, string | undefined> = ENVIRONMENT, timeoutMs = 20_000) {
-  // This run allows just what is asked for.
+  // This run permits exactly what the targets request.
   const allowing = {
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
     ...(key.from === "environment" ? { EMAIL_SECURITY_KEY_VARIABLES: key.variable } : {}),

@@ -65,7 +65,7 @@ const anyFile = fc.record({
 
 type File = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A wave that nobody matches may ask for nothing that would be lost with it. */
+/** A wave without matching tenants must not have settings that would be lost with it. */
 const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
   const isMatch = ({ match = {} }: (typeof waves)[number][1]): boolean =>
     tenants.some(([, one]) =>
@@ -80,7 +80,7 @@ const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
   return { defaultLabels, tenants, waves: kept };
 });
 
-/** The file as plain data. The key is a command, which differs for all names. */
+/** Returns the file as plain data. The key is a command, which differs for each name. */
 function written({ defaultLabels, tenants, waves }: File) {
   return {
     version: 1,
@@ -90,7 +90,7 @@ function written({ defaultLabels, tenants, waves }: File) {
       settings: "settings/{name}.yaml",
       labels: defaultLabels,
     },
-    // A map, for numbers would come first in an object.
+    // A map, since an object would put numeric names first.
     tenants: new Map<string, unknown>(tenants),
     waves: waves.map(([wave, rest]) => ({ name: wave, ...rest })),
   };
@@ -193,7 +193,7 @@ describe("a YAML trap", () => {
     using directory = new LintedDirectory();
     fc.assert(
       fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
-        // What is there twice is told where it is the second time.
+        // A duplicate is reported at its second occurrence.
         const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
           (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
         );

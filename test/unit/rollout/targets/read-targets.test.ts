@@ -16,7 +16,7 @@ function read(files: Readonly<Record<string, string>>, prepare?: (directory: Lin
   return Object.fromEntries(parts);
 }
 
-/** The mistakes, `tenants.yaml:3:5 message`. */
+/** Returns the mistakes as `tenants.yaml:3:5 message`. */
 function listMistakes(
   files: string | Readonly<Record<string, string>>,
   prepare?: (directory: LintedDirectory) => void,
@@ -49,7 +49,7 @@ defaults:
   settings: settings/{name}.yaml
 `;
 
-/** Below the defaults, from line 6. */
+/** Prepends the defaults, so that the text starts at line 6. */
 const below = (text: string): string => `${DEFAULTS}${text}`;
 
 describe("a complete tenants file", () => {
@@ -229,7 +229,7 @@ waves:
     expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
     expect(message).toContain(`, so it would be left out, and with it ${lost}; fix its`);
     expect(message.endsWith(`: ${why}`), message).toBe(true);
-    // What waits for nothing loses nothing.
+    // A wave that waits for nothing loses nothing.
     expect(listMistakes(file.replace(`, ${asks}`, ""))).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ const variable = (name: string): KeySource => ({ from: "environment", variable: 
 const file = (path: string): KeySource => ({ from: "file", path });
 const command = (...words: readonly string[]): KeySource => ({ from: "command", command: words });
 
-/** By which variable what a tenant asks for would have to be allowed. */
+/** Returns the permissions that would have to be added for the tenant's requests. */
 function refusedBy(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
   const refused = new RunPermissions(environment).validateTarget(target("acme", {}, { key, baseUrl }));
   return refused.map(({ kind }) => kind);
@@ -56,7 +56,7 @@ describe("allowed services", () => {
     "http://two.example",
     "https://two.example:8443",
     "https://two.example.evil.example",
-    // What is named is all.
+    // Naming an address permits only that address.
     "http://127.0.0.1:8080",
   ])("exclude every other address: %s", (address) => expect(refusedBy(allowing, key, address)).toEqual(["service"]));
 
@@ -205,7 +205,7 @@ A change of that file must not decide this. If all of this is intended, set it w
         const targets = all.map((one) => target(one.name, {}, { key: one.key, baseUrl: one.address }));
         const set = assignments(describeRejection(targets));
         expect(describeRejection(targets, set)).toBe("");
-        // And nothing more than that: an address that is not asked for stays refused.
+        // Nothing else is permitted: an address that wasn't requested is still refused.
         const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
         expect(new RunPermissions(set).validateTarget(other).map(({ kind }) => kind)).toEqual([
           "service",
@@ -216,7 +216,7 @@ A change of that file must not decide this. If all of this is intended, set it w
   });
 });
 
-/** The variables that a refusal says to set, as a shell reads them. */
+/** Returns the variables that a refusal says to set, parsed by a shell. */
 function assignments(message: string): Record<string, string> {
   const [, lines = ""] = message.split("run starts:\n");
   const found = lines.matchAll(/^ {2}(EMAIL_SECURITY_\w+)=((?:'[^']*'|\\'|[^'\n])*)$/gm);

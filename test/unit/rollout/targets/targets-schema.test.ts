@@ -45,7 +45,7 @@ describe("a valid tenants file", () => {
   });
 });
 
-/** Each a mistake; `false` where only reading the file can tell. */
+/** Invalid files; `false` if only reading the file finds the mistake. */
 describe("an invalid tenants file", () => {
   it.each<[text: string, bySchema?: false]>([
     ["tenants: {}"],

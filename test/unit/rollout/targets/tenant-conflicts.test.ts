@@ -16,7 +16,10 @@ import { targetOf } from "../../../support/journal-story";
 
 const AT = "https://mail.example";
 
-/** What a tenant holds: entries by their numbers, with ids that no other tenant has; from 10 on, created after all readings. */
+/**
+ * Builds a tenant's identity: entries by number, with ids that no other tenant has. Entries from 10 on were created
+ * after all snapshots.
+ */
 function holding(tenant: string, ...numbers: number[]): TenantIdentity {
   const rows = numbers.map((number) => ({
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(number).padStart(12, "0")}`,
@@ -105,7 +108,9 @@ it("uses different codes for another tenant's key and a shared key", () => {
 });
 
 describe("validateTenantIdentities with earlier rollouts", () => {
-  /** Each tenant with what rollouts read of it, the first first; the last of them is what is remembered. */
+  /**
+   * Builds the records of each tenant from its snapshots in earlier rollouts, oldest first; the last one is remembered.
+   */
   const history =
     (tenants: Readonly<Record<string, readonly (readonly [sequence: number, TenantIdentity])[]>>) =>
     async (): Promise<IdentityRecords> =>
