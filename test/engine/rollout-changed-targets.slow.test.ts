@@ -3,8 +3,8 @@ import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { begun, type EndedCommand, Fleet, statesIn, summarizeRun } from "../support/fleet";
 
 /*
- * A rollout writes only to tenants that are in the targets file at the time of the write. Runs through the real command
- * and the real engine.
+ * A rollout writes only to tenants that are in the targets file when it starts or continues. Runs through the real
+ * command and the real engine.
  */
 
 let fleet: Fleet;
