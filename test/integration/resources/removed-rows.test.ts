@@ -23,7 +23,7 @@ const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): Manag
 
 describe("entry removed by the previous run", () => {
   it("is created again, with real delays between reads", async () => {
-    const options = { permitsDuplicates: true, changesBehind: 3 };
+    const options = { allowsDuplicates: true, changesBehind: 3 };
     await using tenant = await literalTenant(options, { hasRealPauses: true });
     const entry = entryOf(tenant);
     await entry.up(deny);

@@ -215,7 +215,7 @@ it(
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
           if (how === "well" && isFair({ mood: how, own: owns })) {
             for (const { one, outcome } of of) {
-              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isAsked: true });
+              if (outcome !== undefined) expect(outcome).toMatchObject({ code: OWN_CODE[one], isQueried: true });
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
