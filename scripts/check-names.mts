@@ -4,10 +4,10 @@
  *
  *   node scripts/check-names.mts
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import ts from "typescript";
+import { listRepositoryFiles } from "./repository-files.mts";
 
 interface Glossary {
   /** The rejected words of names, each with the accepted term. */
@@ -23,16 +23,8 @@ const problems: string[] = [];
 const exportedNames = new Map<string, string[]>();
 const usedExceptions = new Set<string>();
 
-const files = execFileSync(
-  "git",
-  ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider", "scripts", "test"],
-  {
-    encoding: "utf8",
-  },
-)
-  .split("\0")
-  .filter((file) => /\.m?ts$/.test(file) && existsSync(file));
-for (const file of files) {
+for (const file of listRepositoryFiles("provider", "scripts", "test")) {
+  if (!/\.m?ts$/.test(file)) continue;
   checkName(basename(file).replace(/\..*/, ""), file);
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
   ts.forEachChild(source, function visit(node) {

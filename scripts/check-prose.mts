@@ -5,14 +5,14 @@
  *
  *   node scripts/check-prose.mts [FILE …]
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { TextlintKernel } from "@textlint/kernel";
 import markdownPlugin from "@textlint/textlint-plugin-markdown";
 import type { TextlintRuleModule } from "@textlint/types";
 import terminology from "textlint-rule-terminology";
 import { codePlugin } from "./code-prose.mts";
+import { listRepositoryFiles } from "./repository-files.mts";
 
 interface Glossary {
   /** Rejected terms as regular expressions, each with the accepted term. */
@@ -53,7 +53,8 @@ const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) 
 });
 
 const kernel = new TextlintKernel();
-const files = process.argv.length > 2 ? process.argv.slice(2) : listFiles();
+const isProse = (file: string): boolean => /\.(?:md|m?ts)$/.test(file) && !GENERATED.test(file);
+const files = process.argv.length > 2 ? process.argv.slice(2) : listRepositoryFiles().filter(isProse);
 for (const file of files) {
   const { messages } = await kernel.lintText(readFileSync(file, "utf8"), {
     filePath: file,
@@ -85,10 +86,4 @@ for (const [average, path] of averages.slice(0, 10)) console.log(`${average.toFi
 if (averages.some(([average]) => average > MAX_AVERAGE_WORDS)) {
   console.log(`The average must be at most ${MAX_AVERAGE_WORDS}. Split long sentences.`);
   process.exitCode = 1;
-}
-
-function listFiles(): string[] {
-  return execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
-    .split("\0")
-    .filter((file) => /\.(?:md|m?ts)$/.test(file) && !GENERATED.test(file) && existsSync(file));
 }

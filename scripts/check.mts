@@ -8,10 +8,11 @@
  * --changed  run only the checks that apply to files changed since the last commit
  */
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { listRepositoryFiles } from "./repository-files.mts";
 
 interface Outcome {
   ok: boolean;
@@ -163,13 +164,9 @@ async function checkPackage(source: string): Promise<Outcome> {
 
 /** Checks the line limit of the files in `provider/`, except build output. */
 async function checkFileLengths(): Promise<Outcome> {
-  const names = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider"], {
-    encoding: "utf8",
-  });
   const lengths = new Map(
-    names
-      .split("\0")
-      .filter((file) => PROVIDER_CODE.test(file) && existsSync(file))
+    listRepositoryFiles("provider")
+      .filter((file) => PROVIDER_CODE.test(file))
       .map((file) => [file, readFileSync(file, "utf8").split("\n").length - 1] as const),
   );
   const problems = [...lengths]
