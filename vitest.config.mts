@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** What is about every front over the core: run over the native plugin, and over Pulumi's host of dynamic resources. */
+/** Tests of both providers: run over the native plugin, and over Pulumi's host of dynamic resources. */
 const CONFORMANCE = [
   "integration/resources/**/*",
   "integration/faults/resources",
@@ -9,18 +9,18 @@ const CONFORMANCE = [
   "integration/secrets/hostile-text",
 ];
 
-/** What the native plugin alone can do, and its protocol. */
+/** Tests of the native plugin's protocol, and of features that only it has. */
 const NATIVE_ONLY = ["integration/plugin/**/*"];
 
-/** What is about no front, or about how the dynamic one is made. */
+/** Tests of neither provider, or of the internals of the dynamic one. */
 const DYNAMIC_ONLY = ["import", "detailed-diff", "concurrent-configuration"].map(
   (name) => `integration/resources/${name}`,
 );
 
-/** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
+/** Conformance tests that `npm test` runs over the dynamic provider, whose process takes four times as long to start. */
 const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/duplicate-spellings"];
 
-/** What of conformance is about the client below the fronts: over the dynamic one `npm run test:long` alone has it, whole. */
+/** Conformance tests of the client below both providers. Only `npm run test:long` runs them over the dynamic one, in full. */
 const LONG_ONLY = ["integration/faults/resources"];
 
 const QUICK = [".test.ts"];
@@ -31,9 +31,9 @@ function files(places: readonly string[], endings: readonly string[]): string[] 
 }
 
 /**
- * Which tests run stands in their names: `x.test.ts` in `npm test`; `x.slow.test.ts` in `npm run test:all`, which is
- * `--mode all` and has the rest of conformance over the dynamic front besides; shards of both in `npm run test:long`,
- * which is `--mode long`.
+ * A test's name says when it runs: `x.test.ts` in `npm test`, and `x.slow.test.ts` in `npm run test:all` (`--mode all`),
+ * which also runs the other conformance tests over the dynamic provider. `npm run test:long` (`--mode long`) runs shards
+ * of both.
  */
 export default defineConfig(({ mode }) => {
   const endings = { all: SLOW, long: [...QUICK, ...SLOW] }[mode] ?? QUICK;
@@ -49,10 +49,10 @@ export default defineConfig(({ mode }) => {
       include,
       exclude: isWhole ? exclude : [...exclude, "**/*.slow.test.ts"],
       env: {
-        // What is told to be typed next does not hang on how the tests were begun.
+        // Printed commands must not depend on how the tests were started.
         npm_command: "test",
         ...(name === "native" && { EMAIL_SECURITY_TEST_FRONT: "native" }),
-        // Else providers are run one after the other in a few processes: test/support/provider-host.mts.
+        // Otherwise a few processes run the providers one after another: test/support/provider-host.mts.
         ...(mode === "long" && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
       },
       testTimeout: mode === "long" ? 0 : seconds * 1_000,
@@ -66,7 +66,7 @@ export default defineConfig(({ mode }) => {
       // Most tests wait for processes of their own: two at a time on two cores, where the default is one. Three are no faster;
       // of the slow ones they are, which wait longer.
       maxWorkers: Math.max(mode === "all" ? 3 : 2, availableParallelism() - 1),
-      // What is waited for comes, on a busy machine later than in vitest's own second.
+      // On a busy machine, an awaited event may take longer than vitest's default of one second.
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
       setupFiles: "test/support/property-seed.ts",

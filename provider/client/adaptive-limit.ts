@@ -46,7 +46,7 @@ export interface RetryDeadline {
   tokenWaitMs: number;
 }
 
-/** What a failed attempt says about the service: it refuses load, it fails, or it works. */
+/** The meaning of a failed attempt for the service: it refuses load, it fails, or it works. */
 export type FailureEffect =
   | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
   | { readonly kind: "failed" | "answered" };

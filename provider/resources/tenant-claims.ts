@@ -235,7 +235,7 @@ export class TenantClaims {
     return this.#readOtherLines(list).some((line) => line.address === address && line.key !== shortHash(apiKey));
   }
 
-  /** What each other process claims at the same tenant. */
+  /** Returns the claims of each other process at the same tenant. */
   #findSameTenantClaims(
     list: TenantList,
     apiKey: string,

@@ -32,7 +32,7 @@ export class VipEmployee extends pulumi.CustomResource {
   declare readonly comment: pulumi.Output<string | undefined>;
   /** How the mailbox became a VIP, in the service's words. */
   declare readonly source: pulumi.Output<string | undefined>;
-  /** Who added the VIP, according to the service. */
+  /** The person or system that added the VIP, according to the service. */
   declare readonly addedBy: pulumi.Output<string | undefined>;
   /** When the VIP was added, according to the service. */
   declare readonly dateAdded: pulumi.Output<string | undefined>;

@@ -36,7 +36,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public partial class VipEmployee : global::Pulumi.CustomResource
     {
         /// <summary>
-        /// Who added the VIP, according to the service.
+        /// The person or system that added the VIP, according to the service.
         /// </summary>
         [Output("addedBy")]
         public Output<string?> AddedBy { get; private set; } = null!;

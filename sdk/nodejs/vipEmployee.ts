@@ -51,7 +51,7 @@ export class VipEmployee extends pulumi.CustomResource {
     }
 
     /**
-     * Who added the VIP, according to the service.
+     * The person or system that added the VIP, according to the service.
      */
     declare public /*out*/ readonly addedBy: pulumi.Output<string | undefined>;
     /**

@@ -68,7 +68,7 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
       .join("");
     console.error(
       sanitizeMultiline(
-        `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
+        `The rollout ${record.id} is abandoned. Its completed changes stay: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
       ),
     );
     return EXIT.clean;
@@ -84,6 +84,6 @@ async function abandonForeignRollout(rollouts: Rollouts, id: string): Promise<bo
     unknownStackCount === 0
       ? ""
       : ` What it did to ${formatCount(unknownStackCount, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
-  console.error(`The rollout ${id}, of another journal, is abandoned.${unknownText} What it did stays.`);
+  console.error(`The rollout ${id}, of another journal, is abandoned.${unknownText} Its completed changes stay.`);
   return true;
 }

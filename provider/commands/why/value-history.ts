@@ -76,7 +76,7 @@ async function readRepositoryHistory(
     return {
       events: [],
       isFromOtherFiles: false,
-      missing: [`${error.message} Who brought it and when is not known.`],
+      missing: [`${error.message} Its author and date are unknown.`],
     };
   }
 }

@@ -2,7 +2,7 @@
 export interface EngineCause {
   /** The cause as a sentence. Absent if the message already states it. */
   readonly summary?: string;
-  /** What to do before running it again: the beginning of a sentence. */
+  /** The fix before the next run: the beginning of a sentence. */
   readonly advice: string;
 }
 

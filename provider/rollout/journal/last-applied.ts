@@ -24,7 +24,7 @@ export interface LastAppliedRollouts {
   readonly otherBackendCount: number;
   /** Returns a rollout's settings files as they were at planning time. */
   readonly readFiles: (rollout: string) => Promise<PackedFiles>;
-  /** What all rollouts read of the tenant of a stack, by {@link selectValidReadings}. */
+  /** Reads all rollouts' readings of a stack's tenant that {@link selectValidReadings} keeps. */
   readonly readEarlier: (stack: string) => Promise<readonly IdentityReading[]>;
 }
 

@@ -31,7 +31,8 @@ const identity = z.object({
 
 const rolloutSchema = z.object({
   rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
-  /** Its position in the order in which rollouts started. */ seq: z.int().min(1),
+  /** Its position in the order in which rollouts started. */
+  seq: z.int().min(1),
 });
 
 const markerSchema = rolloutSchema.extend({
@@ -51,10 +52,10 @@ const markerSchema = rolloutSchema.extend({
 });
 
 /**
- * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
- * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, doesn't name itself as
- * the last one. It renews the identity where it changes the tenant, where the marker has none, and where a person says that it is wrong. A
- * rollout that changes nothing leaves a marker in a stack that has none.
+ * The marker that a rollout leaves in the state of each stack that it changes, as an output of the stack. A run with another journal learns
+ * from it about the rollout, also after its end. A rollout that changes nothing, only prunes expired entries, or reverts drift doesn't name
+ * itself as the last one. It renews the identity if it changes the tenant, if the marker has none, or if a person rejects the old one. A
+ * rollout that changes nothing leaves a marker in a stack without one.
  */
 export type StackMarker = Readonly<ReturnType<typeof omitUndefined<z.infer<typeof markerSchema>>>>;
 

@@ -36,7 +36,7 @@ export async function findReplacedTenantBlocker(
   if (!(await isReplacedTenant(before, compareWith(baseUrl, observed)))) return undefined;
   const { rollout } = before;
   const loss = hasHeldDeclarations(known, observed)
-    ? " What that stack declared would be removed from this one, or reported as drift."
+    ? " The declarations of that stack would be removed from this tenant, or reported as drift."
     : "";
   const accepting = formatAcceptAdvice("where all that it held then was replaced since", environment, name);
   return {

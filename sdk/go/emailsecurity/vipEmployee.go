@@ -43,7 +43,7 @@ import (
 type VipEmployee struct {
 	pulumi.CustomResourceState
 
-	// Who added the VIP, according to the service.
+	// The person or system that added the VIP, according to the service.
 	AddedBy pulumi.StringPtrOutput `pulumi:"addedBy"`
 	// The actual comment. Undefined if there is none.
 	Comment pulumi.StringPtrOutput `pulumi:"comment"`
@@ -211,7 +211,7 @@ func (o VipEmployeeOutput) ToVipEmployeeOutputWithContext(ctx context.Context) V
 	return o
 }
 
-// Who added the VIP, according to the service.
+// The person or system that added the VIP, according to the service.
 func (o VipEmployeeOutput) AddedBy() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v *VipEmployee) pulumi.StringPtrOutput { return v.AddedBy }).(pulumi.StringPtrOutput)
 }

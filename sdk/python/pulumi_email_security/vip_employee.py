@@ -201,7 +201,7 @@ class VipEmployee(pulumi.CustomResource):
     @pulumi.getter(name="addedBy")
     def added_by(self) -> pulumi.Output[Optional[_builtins.str]]:
         """
-        Who added the VIP, according to the service.
+        The person or system that added the VIP, according to the service.
         """
         return pulumi.get(self, "added_by")
 

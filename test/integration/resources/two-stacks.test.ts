@@ -25,7 +25,7 @@ interface Case {
   readonly kind: HandlerName | readonly [HandlerName, HandlerName];
   /** The earlier declaration; undefined for none. */
   readonly before?: Declares;
-  /** What both stacks declare now; undefined to delete it. */
+  /** The present declarations of both stacks; undefined to delete the entry. */
   readonly now: Declares;
   /** The rows that the tenant may hold afterwards: either as the first stack declares them, or as the second. */
   readonly holds: readonly string[];

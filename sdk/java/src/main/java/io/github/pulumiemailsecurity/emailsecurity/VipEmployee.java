@@ -54,14 +54,14 @@ import javax.annotation.Nullable;
 @ResourceType(type="email-security:index:VipEmployee")
 public class VipEmployee extends com.pulumi.resources.CustomResource {
     /**
-     * Who added the VIP, according to the service.
+     * The person or system that added the VIP, according to the service.
      * 
      */
     @Export(name="addedBy", refs={String.class}, tree="[0]")
     private Output</* @Nullable */ String> addedBy;
 
     /**
-     * @return Who added the VIP, according to the service.
+     * @return The person or system that added the VIP, according to the service.
      * 
      */
     public Output<Optional<String>> addedBy() {
