@@ -163,6 +163,11 @@ export function describeTextChange(sent: string, stored: string): string {
   return `keeps ${quoteAround(storedText)} where ${quoteAround(sentText)} was sent`;
 }
 
+/** Returns a text with its first letter in upper case. */
+export function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** Formats the first five items and the number of remaining ones: `a, b, c, d, e, … and 3 more`. */
 export function formatFirst<Item>(items: readonly Item[], format: (item: Item) => string, separator = ", "): string {
   const first = items.slice(0, 5).map(format).join(separator);

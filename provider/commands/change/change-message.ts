@@ -2,7 +2,7 @@ import { labelTextFields, pickMetadata } from "../../files/element-fields";
 import type { ChangeMessage } from "../../gitops/commit-change";
 import { type ChangeStep, createTransitionGetter, type ListChange } from "../../gitops/list-change";
 import { truncateByDanger } from "../../settings/danger";
-import { excerpt } from "../../settings/text";
+import { capitalize, excerpt } from "../../settings/text";
 
 /** Builds the commit message of a list change: a subject line, then the steps, the reason, the ticket and the people responsible. */
 export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
@@ -21,9 +21,7 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
     ...(pendingSteps.length > 1 ? visible.map((step) => `- ${step.description}`) : []),
     ...(hiddenText === undefined ? [] : [`- and ${hiddenText}; the diff shows all of them`]),
     ...formatField("Why", comment ?? review?.reason),
-    ...labelTextFields(pickMetadata(change.metadata)).flatMap(([label, text]) =>
-      formatField(`${label.charAt(0).toUpperCase()}${label.slice(1)}`, text),
-    ),
+    ...labelTextFields(pickMetadata(change.metadata)).flatMap(([label, text]) => formatField(capitalize(label), text)),
     ...formatField("Decided by", review?.by),
   ];
   const branchParts = [
@@ -33,7 +31,7 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
     ticket ?? "",
   ];
   return {
-    title: `${summary.charAt(0).toUpperCase()}${summary.slice(1)}${ticketSuffix}`,
+    title: `${capitalize(summary)}${ticketSuffix}`,
     body: lines.join("\n"),
     branch: branchParts.filter((part) => part !== "").join("-"),
   };

@@ -15,7 +15,7 @@ import {
 import { describeHidden } from "../../settings/danger";
 import { decodePunycode } from "../../settings/decode-punycode";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
-import { excerpt } from "../../settings/text";
+import { capitalize, excerpt } from "../../settings/text";
 import { type Evidence, getExpiredTransition, type NamedCount, type Plan, type RecipientCount } from "../plan";
 import type { ChangeDetail } from "./change-details";
 import {
@@ -250,7 +250,7 @@ function shortenText(text: SafeText): SafeText {
 }
 
 function renderDetail({ label, text }: ChangeDetail): Html {
-  const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  const name = capitalize(label);
   return html`<dt>${name}</dt><dd${label === "comment" ? new Html(' class="comment"') : ""}>${renderHtmlText(text)}</dd>`;
 }
 

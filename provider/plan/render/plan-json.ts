@@ -17,9 +17,7 @@ export function parsePlan(text: string, source: string): Plan {
   } catch (cause) {
     throw new ConfigurationError(
       `${quote(source, 300)} isn't valid JSON, so it isn't a plan as \`plan --format json\` writes it.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
   const parsed = planSchema.safeParse(value);

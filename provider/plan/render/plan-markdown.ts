@@ -9,6 +9,7 @@ import { getByteLength, renderWithinLimit } from "../../render/render-within-lim
 import { formatDay, formatNumber, joinTexts, type SafeText, safeText, untrusted } from "../../render/safe-text";
 import { describeHidden } from "../../settings/danger";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
+import { capitalize } from "../../settings/text";
 import { getExpiredTransition, type Plan } from "../plan";
 import type { ChangeDetail } from "./change-details";
 import {
@@ -278,7 +279,7 @@ function formatChange(changeView: ChangeView): string {
 const MAX_DETAILS = 20;
 
 function formatDetail({ label, text: words, isAlarming }: ChangeDetail, isFirst: boolean): string {
-  const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  const name = capitalize(label);
   const text = renderMarkdownText(words, { limit: 500 });
   // Markdown needs a letter or digit after the asterisks; before a code span they would stay literal.
   const isBold = isFirst && isAlarming === true && /^[\p{L}\d]/u.test(text) && text.endsWith(".");

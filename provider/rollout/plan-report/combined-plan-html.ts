@@ -3,6 +3,7 @@ import { PLAN_PAGE_STYLE, renderBlockersHtml, renderChangesHtml, renderTalliesHt
 import { renderHtmlPage, renderStatusBanner } from "../../render/html-page";
 import { type Html, html, renderHtmlText } from "../../render/html-text";
 import { formatNumber, joinTexts, type SafeText, safeText } from "../../render/safe-text";
+import { capitalize } from "../../settings/text";
 import { formatKeyRoute, groupKeyRoutes } from "../report/key-routes";
 import { formatOverride, groupOverrides } from "../report/shared-overrides";
 import { buildPlanSummaryView, type PlanSummaryInput } from "./plan-summary-view";
@@ -48,7 +49,7 @@ ${renderAside(
 )}
 ${combinedPlan.groups.groups.map(({ name, tenants }) =>
   renderAside(
-    `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    capitalize(name),
     tenants.map((tenantName): SafeText => [{ given: tenantName }]),
   ),
 )}

@@ -8,6 +8,7 @@ import {
 import { formatMarkdownCode, renderMarkdownText } from "../../render/markdown-text";
 import { renderWithinLimit } from "../../render/render-within-limit";
 import { formatCount, formatNumber, joinTexts, type SafeText, untrusted } from "../../render/safe-text";
+import { capitalize } from "../../settings/text";
 import { type ReportMarkdownOptions, renderKeysMarkdown, renderOverridesMarkdown } from "../report/report-markdown";
 import { groupOverrides } from "../report/shared-overrides";
 import { formatSkippedHeading } from "../report/skipped-tenants";
@@ -193,7 +194,7 @@ function renderGroups(tenantGroups: readonly TenantGroup[], maxBytes: number): s
   const formatGroup = ({ name, tenants }: TenantGroup, maxNames: number): string => {
     const names = tenants.slice(0, maxNames).map((name): SafeText => [untrusted(name)]);
     const suffix = tenants.length > maxNames ? ` and ${formatNumber(tenants.length - maxNames)} more` : "";
-    const title = `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${formatCount(tenants.length, "tenant")}`;
+    const title = `${capitalize(name)}: ${formatCount(tenants.length, "tenant")}`;
     return `<details><summary>${title}</summary>\n\n${renderMarkdownText(joinTexts(names, ", "), { limit: 100 })}${suffix}\n\n</details>\n`;
   };
   const variants = [MANY_NAMES, SOME_NAMES].map((maxNames) =>

@@ -11,7 +11,7 @@ import {
 import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
 import { formatPlannedCounts } from "../../../rollout/report/rollout-report-view";
 import { TENANT_STATE_LABELS } from "../../../rollout/report/state-labels";
-import { excerpt } from "../../../settings/text";
+import { capitalize, excerpt } from "../../../settings/text";
 import type { ExpiringEntry, FleetFinding, FleetStatus, SyncStatus, TenantStatus } from "../../status/status-schema";
 import { buildStatusView } from "../../status/status-view";
 import type { EntryMailEvidence } from "../data/entry-mail";
@@ -67,7 +67,7 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
     data,
     main: html`<p class="eyebrow">Tenant</p>
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
-${renderStatusBanner(SEVERITIES[tenant.standing], sentenceCase(SYNC_STATUS_LABELS[tenant.standing]), formatTenantHeadline(page))}
+${renderStatusBanner(SEVERITIES[tenant.standing], capitalize(SYNC_STATUS_LABELS[tenant.standing]), formatTenantHeadline(page))}
 <div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
 ${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
 <section><h2 id="lists">Lists</h2>
@@ -190,8 +190,4 @@ function renderRolloutHistory(history: readonly StackOutcome[]): Html | undefine
   ].map(
     (name) => html`<th scope="col">${name}</th>`,
   )}</tr></thead><tbody>${rows}</tbody></table></div>${olderCount > 0 ? html`<p class="source">and ${olderCount} before</p>` : ""}</section>`;
-}
-
-function sentenceCase(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
