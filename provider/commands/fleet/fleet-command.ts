@@ -45,7 +45,7 @@ function createFleetStatusCommand(): Command {
       },
       {
         does: "for an issue and for later, with a notice of what is new, as a nightly job does",
-        line: "fleet status --output fleet.md --output fleet.json --notify told.json",
+        line: "fleet status --output fleet.md --output fleet.json --notify sent.json",
       },
     ],
     exits: {

@@ -90,7 +90,7 @@ it("lists dangerous drift first", async () => {
 
 it("lists dangerous drift first in notifications", async () => {
   await using hook = await startHook();
-  await status(["--notify", "told.json"], { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url });
+  await status(["--notify", "sent.json"], { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url });
   const [notice] = hook.received.map(
     ({ body }) => JSON.parse(body) as { summary: string; tenants: string[]; changes: object[] },
   );

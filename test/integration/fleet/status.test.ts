@@ -389,14 +389,14 @@ it("notifies about new drift only once with --notify", async () => {
       ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args],
       { ...keys(), EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url },
     );
-  const first = await run("--notify", "told.json");
+  const first = await run("--notify", "sent.json");
   expect([first.code, first.stderr]).toEqual([2, ""]);
   expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
     { kind: "drift", source: "tenants.yaml", tenants: ["globex", "hooli"] },
     { kind: "expiring", tenants: ["globex", "hooli"] },
   ]);
   expect(JSON.stringify(hook.received)).not.toMatch(/outlook\.com|partner\.example|By hand/);
-  expect(await run("--notify", "told.json")).toMatchObject({ code: 2, stderr: "" });
+  expect(await run("--notify", "sent.json")).toMatchObject({ code: 2, stderr: "" });
   expect(hook.received).toHaveLength(2);
 
   const refused = await run("--notify", "other.json");

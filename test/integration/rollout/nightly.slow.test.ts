@@ -94,7 +94,7 @@ it("removes expired entries by region and opens one drift issue", async () => {
     "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
     "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
-    "fleet site fleet/site --database journals/eu/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database journals/eu/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/sent.json",
   ]);
   expect(fleet.outputs).toEqual({ drift: "yes" });
   expect(fleet.summary).toContain("1 behind their files, 1 drifted");
@@ -108,7 +108,7 @@ it("removes expired entries by region and opens one drift issue", async () => {
   // The data kept for the next night contains no entries.
   const kept = readdirSync(example.cache("fleet-1-1"), { recursive: true, withFileTypes: true });
   expect(kept.filter((file) => file.isFile()).map(({ name }) => name.replace(/^\d.*Z/, "RUN"))).toEqual(
-    expect.arrayContaining(["RUN.json", "told.json"]),
+    expect.arrayContaining(["RUN.json", "sent.json"]),
   );
   for (const file of kept.filter((one) => one.isFile())) {
     expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain("clicked.example");
@@ -181,7 +181,7 @@ it("opens and closes the drift issue on GitLab", async () => {
     "rollout prune --older-than 180d --yes",
     "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
-    "fleet site fleet/site --database journals/eu/rollouts.db --database journals/us/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database journals/eu/rollouts.db --database journals/us/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/sent.json",
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
@@ -227,7 +227,7 @@ it("runs every step on Kubernetes even if one fails", async () => {
   expect(await example.calls()).toEqual([
     "rollout tenants.yaml --only-expired --yes",
     "rollout prune --older-than 180d --yes",
-    `fleet site ${FLEET}/site --notify ${FLEET}/told.json`,
+    `fleet site ${FLEET}/site --notify ${FLEET}/sent.json`,
   ]);
   expect(existsSync(join(FLEET, "site/index.html"))).toBe(true);
 });

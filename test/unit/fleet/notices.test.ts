@@ -21,7 +21,7 @@ let file: string;
 
 beforeEach(() => {
   directory = new LintedDirectory({ "settings.yaml": "version: 1\n" });
-  file = join(directory.root, "told.json");
+  file = join(directory.root, "sent.json");
 });
 
 afterEach(() => directory[Symbol.dispose]());
@@ -266,7 +266,7 @@ describe("the sent-notices file", () => {
   });
 
   it("is rejected before sending when it can't be written", () => {
-    file = join(directory.root, "nowhere", "told.json");
+    file = join(directory.root, "nowhere", "sent.json");
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be kept in ".*": ENOENT/);
   });
 
@@ -275,7 +275,7 @@ describe("the sent-notices file", () => {
     const own = join(directory.root, "own");
     mkdirSync(own);
     const notices = () =>
-      new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "told.json"));
+      new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "sent.json"));
     const first = notices();
     rmSync(own, { recursive: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
