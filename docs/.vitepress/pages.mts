@@ -37,6 +37,89 @@ export const KINDS: readonly Kind[] = [
   { folder: "decisions", title: "Decisions" },
 ];
 
+interface Group {
+  readonly title: string;
+  /** The pages and subdirectories, in the order of the sidebar. */
+  readonly names: readonly string[];
+}
+
+/** The groups of the larger directories. Each page is in one group. */
+const GROUPS: Readonly<Record<string, readonly Group[]>> = {
+  "how-to": [
+    {
+      title: "Entries and VIPs",
+      names: [
+        "block-a-sender",
+        "block-a-sender-temporarily",
+        "accept-a-risky-entry",
+        "find-where-a-value-is-allowed",
+        "find-out-why-a-sender-is-allowed",
+        "import-a-spreadsheet",
+        "migrate-entries-to-a-list",
+      ],
+    },
+    { title: "Existing tenants", names: ["adopt-an-existing-tenant", "import-with-pulumi-import"] },
+    {
+      title: "Review and policies",
+      names: [
+        "enforce-a-reviewed-plan",
+        "write-team-policies",
+        "audit-approvals",
+        "review-existing-entries",
+        "run-a-monthly-review",
+      ],
+    },
+    {
+      title: "Drift and operations",
+      names: [
+        "detect-drift",
+        "schedule-nightly-reconciliation",
+        "recover-an-interrupted-run",
+        "rotate-an-api-key",
+        "run-behind-a-proxy",
+      ],
+    },
+    {
+      title: "Many tenants",
+      names: [
+        "roll-out-to-many-tenants",
+        "roll-back-a-rollout",
+        "view-rollout-history",
+        "add-or-remove-a-tenant",
+        "rename-a-tenant",
+        "check-fleet-status",
+        "publish-a-fleet-site",
+        "manage-several-tenants-in-one-program",
+        "run-workers-on-kubernetes",
+        "send-rollout-events-to-a-collector",
+      ],
+    },
+    {
+      title: "Languages and integrations",
+      names: [
+        "use-other-languages",
+        "install-the-native-plugin",
+        "migrate-to-the-native-plugin",
+        "use-mail-data-in-a-program",
+        "use-the-sandbox",
+      ],
+    },
+  ],
+  reference: [
+    {
+      title: "Resources and functions",
+      names: ["resources", "resource-options", "functions", "configuration", "native-plugin", "versions", "api"],
+    },
+    { title: "Files", names: ["settings-file", "policy", "tenants-file", "schemas"] },
+    {
+      title: "Commands and reports",
+      names: ["cli", "plan-output", "rollouts", "findings", "risk", "environment", "exit-codes", "errors"],
+    },
+    { title: "Service and client", names: ["responses", "client", "sandbox", "assumptions"] },
+    { title: "Guarantees and performance", names: ["promises", "speed", "pulumi-internals"] },
+  ],
+};
+
 /** The sidebar titles of directories without a first page. */
 const FOLDER_TITLES: Readonly<Record<string, string>> = { cli: "Command line", errors: "Errors" };
 
@@ -64,15 +147,48 @@ export function sidebar(): DefaultTheme.SidebarMulti {
   };
 }
 
-/** Lists the pages of a directory in Markdown, followed by the first page of each subdirectory. */
+/** Lists the pages of a directory in Markdown by their groups. Of a subdirectory, it lists the first page. */
 export function pageList(folder: string, from: string): string {
+  const toLine = ({ path, title }: Page): string =>
+    `- [${title}](${relative(dirname(from), path).split(sep).join("/")})`;
   const firsts = foldersIn(folder)
     .map((name) => `${folder}/${name}`)
     .filter((one) => one !== API_FOLDER)
-    .flatMap((one) => pagesIn(one).filter(({ path }) => path === `${one}/index.md`));
-  return [...sortedPages(folder), ...firsts]
-    .map(({ path, title }) => `- [${title}](${relative(dirname(from), path).split(sep).join("/")})`)
-    .join("\n");
+    .flatMap((one) => getFirstPage(one) ?? []);
+  const pages = [...sortedPages(folder), ...firsts];
+  const groups = groupByTitle(folder, pages, ({ path }) => getName(folder, path));
+  if (groups === undefined) return pages.map(toLine).join("\n");
+  return groups.map(({ title, items }) => `**${title}**\n\n${items.map(toLine).join("\n")}`).join("\n\n");
+}
+
+/**
+ * Sorts items into the groups of their directory. Undefined if the directory has no groups.
+ *
+ * @throws {Error} if an item is in no group.
+ */
+function groupByTitle<T>(
+  folder: string,
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): { readonly title: string; readonly items: readonly T[] }[] | undefined {
+  const groups = GROUPS[folder];
+  if (groups === undefined) return undefined;
+  const byName = new Map(items.map((item) => [nameOf(item), item]));
+  const grouped = groups.map(({ title, names }) => ({
+    title,
+    items: names.flatMap((name) => {
+      const item = byName.get(name);
+      byName.delete(name);
+      return item === undefined ? [] : [item];
+    }),
+  }));
+  if (byName.size > 0) throw new Error(`Add ${[...byName.keys()].join(", ")} to a group of ${folder} in pages.mts.`);
+  return grouped;
+}
+
+/** Returns the name of a page or of the subdirectory that it is in. */
+function getName(folder: string, path: string): string {
+  return path.slice(folder.length + 1).replace(/\.md$|\/.*$/g, "");
 }
 
 /** Lists the pages of the modules that a program can import. */
@@ -83,9 +199,18 @@ function modules(): DefaultTheme.SidebarItem[] {
 }
 
 function itemsIn(folder: string): DefaultTheme.SidebarItem[] {
-  const pages = sortedPages(folder).map((page) => ({ text: page.title, link: linkTo(page) }));
-  const folders = foldersIn(folder).map((name) => folderItem(`${folder}/${name}`, name));
-  return [...pages, ...folders].filter((item) => item !== undefined);
+  const pages = sortedPages(folder).map((page) => ({
+    name: getName(folder, page.path),
+    item: { text: page.title, link: linkTo(page) },
+  }));
+  const folders = foldersIn(folder).flatMap((name) => {
+    const item = folderItem(`${folder}/${name}`, name);
+    return item === undefined ? [] : [{ name, item }];
+  });
+  const all = [...pages, ...folders];
+  const groups = groupByTitle(folder, all, ({ name }) => name);
+  if (groups === undefined) return all.map(({ item }) => item);
+  return groups.map(({ title, items }) => ({ text: title, items: items.map(({ item }) => item) }));
 }
 
 /** Builds the item of a subdirectory: collapsed, and a link if it has a first page. */

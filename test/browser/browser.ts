@@ -17,14 +17,14 @@ export interface Look {
 export const PHONE: Look = { width: 400, scheme: "light" };
 
 /**
- * A phone in light and dark mode, a small window and a large screen. Colors don't depend on the width, and every look
- * costs a second per page, so not all combinations are here.
+ * A phone in light and dark mode, a notebook and a large screen. Colors don't depend on the width, and every look costs a
+ * second per page, so not all combinations are here.
  */
 export const LOOKS: readonly Look[] = [
   PHONE,
   { width: 400, scheme: "dark" },
-  { width: 800, scheme: "light" },
-  { width: 1_400, scheme: "dark" },
+  { width: 1_280, scheme: "light" },
+  { width: 1_600, scheme: "dark" },
 ];
 
 /** The path of an installed browser, for machines that the npm package has no Chromium for. */

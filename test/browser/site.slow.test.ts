@@ -65,6 +65,19 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
   });
 
+  it("shows code blocks without sideways scrolling in a window of 1280 px", async () => {
+    const cut: string[] = [];
+    await using tab = await Tab.open(browser, { width: 1_280, scheme: "light", scripts: false }, site.origin);
+    for (const address of addresses().filter((one) => !isAlike(one))) {
+      await open(tab, address);
+      const lines: string[] = await tab.page.evaluate(`[...document.querySelectorAll(".vp-doc pre")]
+        .filter((block) => block.scrollWidth > block.clientWidth)
+        .map((block) => block.textContent.split("\\n").reduce((one, other) => (other.length > one.length ? other : one)))`);
+      for (const line of lines) cut.push(`${address} (${line.length}): ${line}`);
+    }
+    expect(cut).toEqual([]);
+  }, 600_000);
+
   const there = new Set(pagesIn("").map((page) => linkTo(page).slice(1)));
 
   it.each(SEARCHES)("ranks the right page for %j first", async (words, pages) => {

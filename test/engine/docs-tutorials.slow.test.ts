@@ -1,4 +1,4 @@
-import { describePages } from "../docs/pages";
+import { describePages, listPages } from "../docs/pages";
 
 /* Runs each page's own blocks from the first line to the last: test/docs/run-page.ts. */
-describePages("docs/tutorials");
+describePages("docs/index.md", ...listPages("docs/tutorials"));
