@@ -51,7 +51,7 @@ export default defineConfig(({ mode }) => {
       env: {
         // Printed commands must not depend on how the tests were started.
         npm_command: "test",
-        ...(name === "native" && { EMAIL_SECURITY_TEST_FRONT: "native" }),
+        ...(name === "native" && { EMAIL_SECURITY_TEST_PROVIDER: "native" }),
         // Otherwise a few processes run the providers one after another: test/support/provider-host.mts.
         ...(mode === "long" && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
       },

@@ -11,7 +11,7 @@
  *   fails if there are any
  *   npm run bench -- --only floor,list --runs 1      some peers, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
- *   npm run bench -- fronts                          only the dynamic provider and the native plugin, about 10 minutes;
+ *   npm run bench -- providers                          only the dynamic provider and the native plugin, about 10 minutes;
  *   writes the
  *                                                    docs' table that compares the two
  *   npm run bench -- find                            `find` over 300 tenants of 500 entries, compared with only reading
@@ -34,7 +34,7 @@ import { MeasurementJournal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
 import type { Bench, Measurement, Observation, Peer } from "#bench/observation";
 import { floorOf, peers, providerPeers, quickPeers } from "#bench/peers";
-import { frontsReport, reportOf, writeFrontsReport, writeReport } from "#bench/report";
+import { providersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -54,11 +54,11 @@ const { values, positionals } = parseArgs({
 });
 const [part, ...others] = positionals;
 if (
-  (part !== undefined && !["fronts", "find", "fleet", "fleet-scale", "rollout-simulation"].includes(part)) ||
+  (part !== undefined && !["providers", "find", "fleet", "fleet-scale", "rollout-simulation"].includes(part)) ||
   others.length > 0
 ) {
   throw new Error(
-    `The parts by name are fronts, find, fleet, fleet-scale and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are providers, find, fleet, fleet-scale and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
 if (part === "rollout-simulation") {
@@ -90,7 +90,7 @@ const sizes = {
   growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
 const before = values.compare === undefined ? undefined : keptIn(values.compare);
-const selected = part === "fronts" ? providerPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
+const selected = part === "providers" ? providerPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
 // The tables are written only from a complete bench, or a complete part, with the default sizes.
 const isWhole =
   !values.quick &&
@@ -119,10 +119,10 @@ try {
   const measured = (): Observation[] =>
     journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
   const observations = measured();
-  if (part === "fronts") {
-    const table = frontsReport(observations, facts, runs);
+  if (part === "providers") {
+    const table = providersReport(observations, facts, runs);
     console.log(`\n${table}\n\nIt took ${minutes().toFixed(1)} minutes.`);
-    if (isWhole && isOneCommit) await writeFrontsReport(table);
+    if (isWhole && isOneCommit) await writeProvidersReport(table);
   } else {
     const report = reportOf(observations, facts, runs);
     console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);

@@ -13,7 +13,7 @@ const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 /** The operations that have no column in the main table. */
 const APART: readonly Operation[] = ["import", "start", "lint", "plan"];
-const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
+const PROVIDERS = /(<!-- bench-providers:start -->\n)[\s\S]*?(<!-- bench-providers:end -->)/;
 const BRIEF = /(<!-- bench-brief:start -->\n)[\s\S]*?(<!-- bench-brief:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
@@ -75,7 +75,7 @@ turns. Operations that take minutes run once, as the tables show.`,
 }
 
 /** Renders the comparison of the dynamic provider and the native plugin, for the docs. */
-export function frontsReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
+export function providersReport(observations: readonly Observation[], facts: MachineFacts, runs: number): string {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
   const seconds = (row: MeasurementRow): string => row.seconds?.median.toFixed(2) ?? "";
   const alone = rows
@@ -94,8 +94,8 @@ export function frontsReport(observations: readonly Observation[], facts: Machin
 }
 
 /** Writes the docs' table that compares the dynamic provider and the native plugin. */
-export async function writeFrontsReport(fronts: string): Promise<void> {
-  await rewritePage(FRONTS, fronts);
+export async function writeProvidersReport(providers: string): Promise<void> {
+  await rewritePage(PROVIDERS, providers);
 }
 
 /**

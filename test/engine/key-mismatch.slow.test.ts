@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 function aboutOf(name: string): string {
-  return name === "t2" ? "{ front: native }" : "{}";
+  return name === "t2" ? "{ provider: native }" : "{}";
 }
 
 async function rolledOut(): Promise<void> {

@@ -1,4 +1,4 @@
-import { FRONTS, type KillableProviderKind, MOMENTS, VICTIMS } from "../support/killable-stack";
+import { type KillableProviderKind, MOMENTS, PROVIDERS, VICTIMS } from "../support/killable-stack";
 import { matrix } from "../support/scale";
 import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
 
@@ -23,4 +23,4 @@ function cases(providerKind: KillableProviderKind): readonly KillCase[] {
   return matrix("kills", all, sample.filter(isSampled));
 }
 
-for (const providerKind of FRONTS) describeKills(providerKind, cases(providerKind));
+for (const providerKind of PROVIDERS) describeKills(providerKind, cases(providerKind));

@@ -16,7 +16,7 @@ import { runEnvironment } from "../support/run-environment";
  * debugger, and `pulumi do`.
  */
 
-const FRONTS = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" };
+const PROVIDERS = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" };
 
 /** Returns a program with an entry and VIPs of a provider, and resources that depend on the entry's outputs. */
 function program(module: string, { comment, vips }: { comment: string; vips: readonly string[] }): string {
@@ -72,7 +72,7 @@ const LENA = "lena.hartmann@acme.example";
 
 it("predicts outputs and reasons in a plugin preview without a request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await projectOn(sandbox, program(FRONTS.native, { comment: "INC-7", vips: [LENA] }));
+  await using project = await projectOn(sandbox, program(PROVIDERS.native, { comment: "INC-7", vips: [LENA] }));
   const { host } = new URL(sandbox.url);
 
   const first = await preview(project);
@@ -81,7 +81,7 @@ it("predicts outputs and reasons in a plugin preview without a request", async (
   expect(sandbox.requests).toEqual([]);
 
   await project.up();
-  await project.write(program(FRONTS.native, { comment: "INC-8", vips: [LENA] }));
+  await project.write(program(PROVIDERS.native, { comment: "INC-8", vips: [LENA] }));
   sandbox.clearRequests();
   expect(changed(await preview(project))).toEqual({ entry: ["comment"], [LENA]: ["comment"] });
   expect(sandbox.requests).toEqual([]);
@@ -89,7 +89,7 @@ it("predicts outputs and reasons in a plugin preview without a request", async (
 
 it("shows reasons and known ids in a preview of dynamic resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const text = program(FRONTS.dynamic, { comment: "INC-7", vips: [LENA] });
+  const text = program(PROVIDERS.dynamic, { comment: "INC-7", vips: [LENA] });
   await using project = await projectOn(sandbox, text);
   await project.up();
   await project.write(text.replace('email, comment: "INC-7"', 'email, comment: "INC-8"'));
@@ -98,7 +98,7 @@ it("shows reasons and known ids in a preview of dynamic resources", async () => 
 
 it("serves consecutive runs from one manually started plugin", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const text = program(FRONTS.native, { comment: "INC-7", vips: [LENA] });
+  const text = program(PROVIDERS.native, { comment: "INC-7", vips: [LENA] });
   await using project = await projectOn(sandbox, text);
   const plugin = spawn(process.execPath, [PLUGIN], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -116,7 +116,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
     const attached = { PULUMI_DEBUG_PROVIDERS: `email-security:${port}` };
     const up = ["up", "--yes", "--skip-preview"];
     expect(await project.runWith(attached, ...up)).toMatchObject({ code: 0 });
-    await project.write(program(FRONTS.native, { comment: "INC-7", vips: [] }));
+    await project.write(program(PROVIDERS.native, { comment: "INC-7", vips: [] }));
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
     expect(findFirstDiagnostic(LENA, output)).toMatch(
@@ -129,7 +129,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
     // The plugin serves the first Provider that configures it, here the default one.
     const other = `new Provider("other", ${args}, { dependsOn: [entry] })`;
     await project.write(`
-      import { AllowDenyEntry, Provider } from "${FRONTS.native}";
+      import { AllowDenyEntry, Provider } from "${PROVIDERS.native}";
       const entry = new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });
       new AllowDenyEntry("theirs", { list: "deny", value: "evil.example" }, { provider: ${other} });
     `);

@@ -6,11 +6,11 @@ const ACME_KEY = "sandbox-acme-ci";
 export const ENTRY = "evil.example";
 export const VIP = "yuki.sato@acme.example";
 
-const FRONTS = {
+const PROVIDERS = {
   dynamic: { module: "pulumi-email-security", before: "email-security:index:" },
   native: { module: "pulumi-email-security/native", before: "pulumi-nodejs:dynamic/email-security:" },
 } as const;
-export type MigratedProviderKind = keyof typeof FRONTS;
+export type MigratedProviderKind = keyof typeof PROVIDERS;
 
 export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
 
@@ -30,7 +30,7 @@ export function program(
   providerKind: MigratedProviderKind,
   { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
 ): string {
-  const { module, before } = FRONTS[providerKind];
+  const { module, before } = PROVIDERS[providerKind];
   const options = (kind: string): string =>
     JSON.stringify({
       ...(aliases ? { aliases: [{ type: `${before}${kind}` }] } : {}),
@@ -121,6 +121,6 @@ export function declaredIn(sandbox: Sandbox): unknown[] {
 export async function expectManagedBy(providerKind: MigratedProviderKind, { project }: MovedStack): Promise<void> {
   const { resources } = await project.state();
   const types = resources.map(({ type }) => type).filter((type) => !type.startsWith("pulumi:providers:"));
-  const prefix = providerKind === "dynamic" ? FRONTS.native.before : FRONTS.dynamic.before;
+  const prefix = providerKind === "dynamic" ? PROVIDERS.native.before : PROVIDERS.dynamic.before;
   expect([...new Set(types)].sort()).toEqual(KINDS.map((kind) => `${prefix}${kind}`));
 }

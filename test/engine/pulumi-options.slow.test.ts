@@ -9,7 +9,7 @@ import { EngineProject } from "../support/engine-project";
 
 const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
 type ProviderKind = keyof typeof MODULES;
-const FRONTS = Object.keys(MODULES) as ProviderKind[];
+const PROVIDERS = Object.keys(MODULES) as ProviderKind[];
 
 /** The people for each provider. Automatic detection finds none of them. */
 const PEOPLE = {
@@ -32,8 +32,8 @@ interface Declared {
 type Program = Readonly<Record<string, Declared>>;
 
 function source(program: Program, more: (providerKind: ProviderKind) => string = () => ""): string {
-  const resources = FRONTS.flatMap((providerKind) => [
-    `{ const of: any = {}; const front = "${providerKind}";`,
+  const resources = PROVIDERS.flatMap((providerKind) => [
+    `{ const of: any = {}; const prefix = "${providerKind}";`,
     ...Object.entries(program).map(
       ([name, { kind, args, options = "{}" }]) =>
         `of.${name} = new ${providerKind}.${kind}("${providerKind}-${name}", ${JSON.stringify(args(providerKind))}, ${options});`,
@@ -41,7 +41,7 @@ function source(program: Program, more: (providerKind: ProviderKind) => string =
     more(providerKind),
     "}",
   ]);
-  const imports = FRONTS.map((providerKind) => `import * as ${providerKind} from "${MODULES[providerKind]}";`);
+  const imports = PROVIDERS.map((providerKind) => `import * as ${providerKind} from "${MODULES[providerKind]}";`);
   return ['import * as pulumi from "@pulumi/pulumi";', ...imports, ...resources].join("\n");
 }
 
@@ -59,9 +59,9 @@ function team(providerKind: ProviderKind): string {
     class Team extends pulumi.ComponentResource {
       constructor() {
         const { EMAIL_SECURITY_BASE_URL, EMAIL_SECURITY_API_KEY } = process.env;
-        const own = new ${providerKind}.Provider(front + "-own", { baseUrl: EMAIL_SECURITY_BASE_URL!, apiKey: EMAIL_SECURITY_API_KEY! });
-        super("acme:index:Team", front + "-team", {}, { providers: [own] });
-        new ${providerKind}.AllowDenyEntry(front + "-child", { list: "deny", value: "child-${providerKind}.example" }, { parent: this });
+        const own = new ${providerKind}.Provider(prefix + "-own", { baseUrl: EMAIL_SECURITY_BASE_URL!, apiKey: EMAIL_SECURITY_API_KEY! });
+        super("acme:index:Team", prefix + "-team", {}, { providers: [own] });
+        new ${providerKind}.AllowDenyEntry(prefix + "-child", { list: "deny", value: "child-${providerKind}.example" }, { parent: this });
       }
     }
     new Team();
@@ -101,7 +101,7 @@ function picky(entries: Readonly<Record<string, string>>): Declared {
         }),
       ),
     }),
-    options: `{ ignoreChanges: ['entries["a-' + front + '.example"]', 'entries["b-' + front + '.example (graymail)"]'] }`,
+    options: `{ ignoreChanges: ['entries["a-' + prefix + '.example"]', 'entries["b-' + prefix + '.example (graymail)"]'] }`,
   };
 }
 
@@ -173,7 +173,7 @@ function writeOf(text: string): number {
   return writes().findIndex((write) => write.includes(text));
 }
 
-const ofBoth = (text: (providerKind: ProviderKind) => string): string[] => FRONTS.map(text);
+const ofBoth = (text: (providerKind: ProviderKind) => string): string[] => PROVIDERS.map(text);
 
 it("refuses to delete a resource with `protect`", async () => {
   await project.write(source({ ...kept }));
@@ -205,19 +205,19 @@ it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   await project.up();
   expect(entries()).toEqual(
     expect.arrayContaining(
-      FRONTS.flatMap((providerKind) => [
+      PROVIDERS.flatMap((providerKind) => [
         `deny kept-${providerKind}.example first`,
         `deny kept-one-${providerKind}.example first`,
       ]),
     ),
   );
   expect(vips()).toEqual(
-    expect.arrayContaining(FRONTS.flatMap((providerKind) => [mailbox(providerKind, 0), mailbox(providerKind, 1)])),
+    expect.arrayContaining(PROVIDERS.flatMap((providerKind) => [mailbox(providerKind, 0), mailbox(providerKind, 1)])),
   );
   expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((providerKind) => mailbox(providerKind, 2)).sort());
   const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
   expect(gone.map(([value]) => value).sort()).toEqual(
-    FRONTS.flatMap((providerKind) => [
+    PROVIDERS.flatMap((providerKind) => [
       `after-1-${providerKind}.example`,
       `base-${providerKind}.example`,
       `before-1-${providerKind}.example`,
@@ -232,7 +232,7 @@ it("keeps a resource at the service with `deletedWith`", () => {
 
 it("deletes the old entry first only with `deleteBeforeReplace`", () => {
   const deleted = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
-  for (const providerKind of FRONTS) {
+  for (const providerKind of PROVIDERS) {
     expect(deleted(`before-1-${providerKind}`)).toBeLessThan(writeOf(`before-2-${providerKind}`));
     expect(deleted(`after-1-${providerKind}`)).toBeGreaterThan(writeOf(`after-2-${providerKind}`));
     expect(writeOf(mailbox(providerKind, 2))).toBeLessThan(writeOf(mailbox(providerKind, 3)));
@@ -242,7 +242,7 @@ it("deletes the old entry first only with `deleteBeforeReplace`", () => {
 it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
   const there = entries().filter((one) => / [abc]-(dynamic|native)/.test(one));
   expect(there.sort()).toEqual(
-    FRONTS.flatMap((providerKind) => [
+    PROVIDERS.flatMap((providerKind) => [
       `allow b-${providerKind}.example `,
       `deny a-${providerKind}.example first`,
       `deny c-${providerKind}.example first`,
@@ -281,7 +281,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
   expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(entries()).toEqual(
     expect.arrayContaining(
-      FRONTS.flatMap((providerKind) => [
+      PROVIDERS.flatMap((providerKind) => [
         `deny after-2-${providerKind}.example first`,
         `deny moved-${providerKind}.example first`,
       ]),
@@ -325,7 +325,7 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
   expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
   expect(writes()).toHaveLength(6);
   expect(vips().sort()).toEqual(
-    FRONTS.flatMap((providerKind) => [
+    PROVIDERS.flatMap((providerKind) => [
       mailbox(providerKind, 0),
       mailbox(providerKind, 1),
       mailbox(providerKind, 3),

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 
-const FRONTS = {
+const PROVIDERS = {
   dynamic: { module: "pulumi-email-security", person: "yuki.sato" },
   native: { module: "pulumi-email-security/native", person: "diego.santos" },
 } as const;
@@ -18,11 +18,11 @@ interface Declared {
 
 /** Returns a program with one VIP list per provider. */
 function program({ members, options, name = "board" }: Declared): string {
-  const lists = Object.entries(FRONTS).map(
+  const lists = Object.entries(PROVIDERS).map(
     ([providerKind, { person }]) =>
       `new ${providerKind}.VipList("${providerKind}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
   );
-  const imports = Object.entries(FRONTS).map(
+  const imports = Object.entries(PROVIDERS).map(
     ([providerKind, { module }]) => `import * as ${providerKind} from "${module}";`,
   );
   return [...imports, ...lists].join("\n");
@@ -41,7 +41,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
       .filter(({ source }) => source !== "auto")
       .map(({ email, comment }) => [email, comment])
       .sort();
-  const people = Object.values(FRONTS)
+  const people = Object.values(PROVIDERS)
     .map(({ person }) => `${person}@acme.example`)
     .sort();
   await project.up();
@@ -106,7 +106,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
  * Returns a program with a resource of each kind from each provider, all with this comment, whose change replaces them.
  */
 function replaced(comment: string, options: object): string {
-  const of = (providerKind: keyof typeof FRONTS): string => {
+  const of = (providerKind: keyof typeof PROVIDERS): string => {
     const vips = providerKind === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
     const on = (property: string): string => JSON.stringify({ replaceOnChanges: [property], ...options });
     return `
@@ -116,7 +116,7 @@ function replaced(comment: string, options: object): string {
       new ${providerKind}.VipList("${providerKind}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
     `;
   };
-  const imports = Object.entries(FRONTS).map(
+  const imports = Object.entries(PROVIDERS).map(
     ([providerKind, { module }]) => `import * as ${providerKind} from "${module}";`,
   );
   return [...imports, of("dynamic"), of("native")].join("\n");

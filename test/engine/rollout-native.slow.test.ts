@@ -11,9 +11,9 @@ let fleet: Fleet;
 const WAVES = "waves:\n  - { name: canary, match: { ring: canary }, gate: true }\n  - { name: rest }\n";
 
 /** Writes the targets file with the provider of each tenant. Undefined: none is declared. */
-async function fronts(t0: string | undefined, t1: string | undefined): Promise<void> {
+async function setProviders(t0: string | undefined, t1: string | undefined): Promise<void> {
   const formatProviderField = (providerKind: string | undefined): string =>
-    providerKind === undefined ? "" : `, front: ${providerKind}`;
+    providerKind === undefined ? "" : `, provider: ${providerKind}`;
   await fleet.targets({
     about: (_name, number) =>
       number === 0
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 it("creates a native stack on request and enforces its plan", async () => {
-  await fronts(undefined, "native");
+  await setProviders(undefined, "native");
   const first = await fleet.rollout("--yes");
   expect(first.code, first.output).toBe(2);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending" });
@@ -66,7 +66,7 @@ it("creates a native stack on request and enforces its plan", async () => {
 it("moves only the requested dynamic stack to native, without a write", async () => {
   fleet.take();
   // Without a declared provider, a stack keeps its own. An unchanged tenant doesn't start an engine.
-  await fronts("native", undefined);
+  await setProviders("native", undefined);
   const moving = await fleet.rollout("--yes");
   expect(statesIn(moving.report())).toEqual({ t0: "done", t1: "unchanged" });
   const rest = moving.code === 2 ? await fleet.rollout("resume") : moving;

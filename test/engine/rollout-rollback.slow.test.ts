@@ -162,7 +162,7 @@ it.each(["dynamic", "native"])(
     let atRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
       tenants: 2,
-      about: () => `{ front: ${providerKind} }`,
+      about: () => `{ provider: ${providerKind} }`,
       sandbox: { intercept: (request) => atRequest(request) },
     });
     expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });

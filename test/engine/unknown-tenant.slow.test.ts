@@ -134,7 +134,7 @@ describe("missing journal", () => {
   beforeAll(async () => {
     fleet = await startFleet();
     swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
-    await fleet.targets({ about: (name) => (name === "t2" ? "{ front: native }" : "{}") });
+    await fleet.targets({ about: (name) => (name === "t2" ? "{ provider: native }" : "{}") });
     const done = await fleet.rollout("--yes");
     expect(done.code, done.output).toBe(0);
   });

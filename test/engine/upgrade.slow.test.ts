@@ -6,7 +6,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import type { Sandbox } from "../../provider/sandbox";
 import type { CommandRun } from "../support/command-line";
 import type { EngineProject } from "../support/engine-project";
-import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support/release-fixture";
+import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../support/release-fixture";
 
 /*
  * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and
@@ -20,7 +20,7 @@ it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this rele
 });
 
 describe.each(keptReleases())("data from release %s", (release) => {
-  it.each(FRONTS)("includes a stack of the %s provider that still works", async (providerKind) => {
+  it.each(PROVIDERS)("includes a stack of the %s provider that still works", async (providerKind) => {
     await using world = await KeptRelease.of(release);
     const { sandbox } = world;
     const project = await world.project(providerKind);

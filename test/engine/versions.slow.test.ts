@@ -3,7 +3,7 @@ import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedPackage } from "../support/packed-package";
 import { matrix } from "../support/scale";
-import { FRONTS, Installation, type InstalledProviderKind } from "./versions";
+import { Installation, type InstalledProviderKind, PROVIDERS } from "./versions";
 
 /** The versions that the docs list as tested, oldest first. */
 const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm)].map(
@@ -12,20 +12,20 @@ const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll
 
 interface Case {
   readonly sdk: string;
-  readonly fronts: readonly InstalledProviderKind[];
+  readonly providers: readonly InstalledProviderKind[];
 }
 
-const all = MEASURED.map((sdk): Case => ({ sdk, fronts: FRONTS }));
+const all = MEASURED.map((sdk): Case => ({ sdk, providers: PROVIDERS }));
 
 /**
  * The oldest version with the dynamic provider, which depends more on the SDK. native-package.slow.test.ts covers the
  * oldest version with the plugin, and all other tests use the newest.
  */
-const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", fronts: ["dynamic"] }];
+const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
 
 const packed = sharedPackage();
 
-describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fronts }) => {
+describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, providers }) => {
   let installation: Installation;
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fr
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(fronts)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+  it.each(providers)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
     await installation.live(providerKind);
   });
 
@@ -69,7 +69,7 @@ describe("SDK without the internals to patch", () => {
     await installation?.[Symbol.asyncDispose]();
   });
 
-  it.each(FRONTS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
+  it.each(PROVIDERS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
     await installation.live(providerKind);
   });
 

@@ -17,7 +17,7 @@ import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 const MODULES = { dynamic: PACKAGE, native: `${PACKAGE}/native` } as const;
 export type InstalledProviderKind = keyof typeof MODULES;
 
-export const FRONTS: readonly InstalledProviderKind[] = ["dynamic", "native"];
+export const PROVIDERS: readonly InstalledProviderKind[] = ["dynamic", "native"];
 
 /** The SDK's internals that this package uses, and their names after {@link Installation.hideInternals}. */
 const HIDDEN = [
@@ -152,7 +152,7 @@ tenants:
   /** Returns the compiler's errors in our declarations and in a program of each provider, with `skipLibCheck` off. */
   async typeErrors(): Promise<string[]> {
     const files = await Promise.all(
-      FRONTS.map(async (providerKind) => {
+      PROVIDERS.map(async (providerKind) => {
         const directory = await this.#below(`types-${providerKind}`, {
           "index.ts": programOf(providerKind, "http://127.0.0.1", {}),
         });

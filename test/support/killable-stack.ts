@@ -15,8 +15,8 @@ export const MOMENTS = ["before the service sees", "before the answer to", "afte
 export type KillMoment = (typeof MOMENTS)[number];
 
 /** The providers that can manage the program's resources. */
-export const FRONTS = ["dynamic", "native"] as const;
-export type KillableProviderKind = (typeof FRONTS)[number];
+export const PROVIDERS = ["dynamic", "native"] as const;
+export type KillableProviderKind = (typeof PROVIDERS)[number];
 
 /** The process to kill, and the moment. */
 export interface Kill {
@@ -269,7 +269,7 @@ export function isRunning(id: number): boolean {
   }
 }
 
-const PROVIDERS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
+const PROVIDER_PROGRAMS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
 
 /** Returns the id of the process in which an engine runs a provider's resources; undefined if it has ended. */
 export function providerOf(engine: number, providerKind: KillableProviderKind): number | undefined {
@@ -281,6 +281,7 @@ export function providerOf(engine: number, providerKind: KillableProviderKind): 
   // Pulumi starts dynamic providers through a shell.
   const children = processes.filter(({ parent }) => parent === engine).map(({ id }) => id);
   const parents = [engine, ...children];
-  return processes.find(({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[providerKind]))
-    ?.id;
+  return processes.find(
+    ({ parent, command }) => parents.includes(parent) && command.includes(PROVIDER_PROGRAMS[providerKind]),
+  )?.id;
 }

@@ -15,7 +15,7 @@ export type TestProviderKind = "dynamic" | "native";
 
 /** The provider that this vitest project tests. */
 export const PROVIDER_KIND: TestProviderKind =
-  process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+  process.env["EMAIL_SECURITY_TEST_PROVIDER"] === "native" ? "native" : "dynamic";
 
 /** Whether each provider gets its own process, as with the engine, instead of only those that need one. */
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
@@ -57,7 +57,7 @@ interface ProviderProtocol {
   readonly configure: (client: ResourceProviderClient, options: ProviderProcessOptions) => Promise<void>;
 }
 
-const FRONTS: Readonly<Record<TestProviderKind, ProviderProtocol>> = {
+const PROVIDERS: Readonly<Record<TestProviderKind, ProviderProtocol>> = {
   dynamic: {
     program: () => createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
     types: "pulumi-nodejs:dynamic/email-security",
@@ -117,12 +117,12 @@ export class ProviderProcess implements AsyncDisposable {
 
   /** Makes the engine's first call, with the stack's configuration. */
   async configure(): Promise<void> {
-    await FRONTS[this.#providerKind].configure(this.#client, this.#options);
+    await PROVIDERS[this.#providerKind].configure(this.#client, this.#options);
   }
 
   /** Returns one resource of the process, or several that need not be distinguished. */
   resource(handler: HandlerName, name = "one"): ProviderResource {
-    const { types, extra, buildNameProperties } = FRONTS[this.#providerKind];
+    const { types, extra, buildNameProperties } = PROVIDERS[this.#providerKind];
     const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
     return new ProviderResource(this, { urn, extra: extra(handler), nameProperties: buildNameProperties(name) });
   }
@@ -185,7 +185,7 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
   } = options;
   const start = { engine, environment, hasRealPauses, print: (line: string) => printed.push(line) };
   if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
-  const program = FRONTS[providerKind].program();
+  const program = PROVIDERS[providerKind].program();
   if (!hasOwnProcess(options)) return await runInHost(program, start);
   return await runAlone([process.execPath, program], { ...start, cwd: options.directory ?? process.cwd() });
 }

@@ -20,8 +20,8 @@ const DIRECTORY = "/tmp/email-security-kept-release";
 /** One tenant per provider, and those for a rollout and for a single settings file. */
 const TENANTS = ["dynamic", "native", "second", "t0", "t1", "solo"] as const;
 
-export const FRONTS = ["dynamic", "native"] as const;
-export type ReleaseProviderKind = (typeof FRONTS)[number];
+export const PROVIDERS = ["dynamic", "native"] as const;
+export type ReleaseProviderKind = (typeof PROVIDERS)[number];
 
 /** The sandbox's data file. */
 const DATA = "sandbox.db";
@@ -178,7 +178,7 @@ async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 /** Creates every kind of data that a user of this release can leave behind, and prints each step. */
 export async function leaveAll(world: KeptRelease): Promise<void> {
-  for (const providerKind of FRONTS) await leaveStack(world, providerKind);
+  for (const providerKind of PROVIDERS) await leaveStack(world, providerKind);
   await leaveRepository(world);
 }
 

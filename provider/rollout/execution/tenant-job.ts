@@ -141,7 +141,7 @@ async function applyPlan(
       isExistingStack: summary.isStackThere,
       shouldCheckPending: attempt > 1 || summary.isStackPending === true,
       resource: summary.resource,
-      provider: summary.front ?? "dynamic",
+      provider: summary.provider ?? "dynamic",
       settings: target.settings,
       ...(summary.first === undefined ? {} : { firstSettings: summary.first }),
       ...(only === undefined ? {} : { targets: only.targets }),

@@ -73,7 +73,7 @@ export interface TenantSummary {
   readonly resource: string;
   readonly isStackThere: boolean;
   /** The provider of its lists. Default: dynamic resources. */
-  readonly front?: ProviderKind;
+  readonly provider?: ProviderKind;
   /** Whether an engine was killed during an update of the stack. Default: false. */
   readonly isStackPending?: boolean;
   /** The last rollout according to the stack's state. Absent if the state names none. */

@@ -20,7 +20,7 @@ export interface Target {
   /** The name of the `TenantSettings` in the stack. Default: that of the only one in the stack. For a new stack: the tenant's name. */
   readonly resource?: string;
   /** The provider of its lists. Default: that of the stack. For a new stack: dynamic resources. */
-  readonly front?: ProviderKind;
+  readonly provider?: ProviderKind;
   /** Whether to allow plain http to another machine. Default: false. */
   readonly allowInsecureHttp: boolean;
   /** The place of its declaration. */

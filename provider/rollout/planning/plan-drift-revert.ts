@@ -18,7 +18,7 @@ import { summarizeByDanger } from "./summarize-by-danger";
 export const planDriftRevert: TenantPlanner = async (target, key, context, requestPolicy, runInSlot) => {
   const comparison = await preparePlan(target, key, context, requestPolicy, runInSlot);
   const { settings, stack, desired, observed, host, plan } = comparison;
-  const isUpToDate = isDesiredStateApplied(stack.state, desired, host, stack.front);
+  const isUpToDate = isDesiredStateApplied(stack.state, desired, host, stack.provider);
   const unmanagedCount = plan.unmanaged.length;
   const hasDifferences = plan.changes.length + unmanagedCount > 0;
   const { retained } = buildExpiredRemoval(plan, settings, stack.known);

@@ -28,8 +28,8 @@ export const planExpiredRemovals: TenantPlanner = async (target, key, context, r
       : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),
   ];
   // Only a full run may move the stack to the other provider.
-  const provider = getStackProvider(stack.state) ?? stack.front;
-  return buildTargetPlan(target, plan, { ...stack, front: provider }, targets.length === 0, context, {
+  const provider = getStackProvider(stack.state) ?? stack.provider;
+  return buildTargetPlan(target, plan, { ...stack, provider }, targets.length === 0, context, {
     ...buildTenantIdentification(target, desired, observed, plan),
     ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
     ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),

@@ -355,7 +355,7 @@ function computeRolloutDigest(
   digests: ReadonlyMap<string, string>,
 ): string {
   const { project, waves, tolerated, services, backend, rollsBack, task } = spec;
-  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, front }) => [
+  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, provider }) => [
     name,
     baseUrl,
     key,
@@ -363,7 +363,7 @@ function computeRolloutDigest(
     resource,
     settings,
     digests.get(name),
-    ...(front === undefined ? [] : [front]),
+    ...(provider === undefined ? [] : [provider]),
   ]);
   const taskParts = task === undefined ? [] : [task];
   return `r2-${hashJson([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;

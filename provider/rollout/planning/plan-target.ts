@@ -126,7 +126,7 @@ export async function planTarget(
   const plan =
     guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
   const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
-  const isUpToDate = !runsEngine && isStackUpToDate(stack.state, desired, plan, stack.front);
+  const isUpToDate = !runsEngine && isStackUpToDate(stack.state, desired, plan, stack.provider);
   return buildTargetPlan(target, plan, stack, isUpToDate, context, identification);
 }
 
@@ -220,7 +220,7 @@ export function readTargetSettings(
 export function buildTargetPlan(
   target: Target,
   fullPlan: Plan,
-  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof readTargetStack>>,
+  { resource, isThere, isPending, marker, provider }: Awaited<ReturnType<typeof readTargetStack>>,
   isDone: boolean,
   context: PlanningContext,
   summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"> = {},
@@ -232,7 +232,7 @@ export function buildTargetPlan(
     isStackThere: isThere,
     isStackPending: isPending,
     ...omitUndefined({ marker }),
-    ...(front === "dynamic" ? {} : { front }),
+    ...(provider === "dynamic" ? {} : { provider }),
     ...(isEmptyTenantAccepted(context.acceptanceEnvironment, target.name) ? { acceptsEmptyTenant: true } : {}),
     ...(isOtherTenantPlan(plan) ? {} : summaryFields),
   };
@@ -294,7 +294,7 @@ export async function readTargetStack(
     isThere: exported !== undefined,
     isPending: hasPendingOperations(state),
     ...omitUndefined({ marker: readStackMarker(state) }),
-    front: target.front ?? getStackProvider(state) ?? "dynamic",
+    provider: target.provider ?? getStackProvider(state) ?? "dynamic",
     known: parseStackLists(state, target.stack, resource),
   };
 }

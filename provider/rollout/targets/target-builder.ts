@@ -66,7 +66,7 @@ export class TargetBuilder {
       settings: settingsFile,
       stack: stack?.value ?? name,
       resource: findLayerValue(layers, "resource")?.value,
-      front: findLayerValue(layers, "front")?.value,
+      provider: findLayerValue(layers, "provider")?.value,
       allowInsecureHttp,
       place,
     });

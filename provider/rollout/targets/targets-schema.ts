@@ -30,7 +30,7 @@ const tenantFields = {
   key: keySourceSchema.optional(),
   settings: pathSchema.describe("The tenant's settings file, relative to this file.").optional(),
   labels: labelsSchema.optional(),
-  front: z
+  provider: z
     .enum(PROVIDER_KINDS, { error: ({ input }) => formatExpectation(input, PROVIDER_KINDS.join(" or ")) })
     .describe(
       "The provider of its lists: dynamic resources, or the native plugin. The stack's current provider when left out; in a new stack, dynamic.",

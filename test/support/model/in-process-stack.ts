@@ -266,7 +266,7 @@ class AnyTenant extends TenantVerifier {
 /** The in-process equivalent of a run's provider process. */
 export class RunProvider implements AsyncDisposable {
   readonly #client: SettingsClient;
-  readonly #fronts: Readonly<Record<HandlerName, FullResourceProvider>>;
+  readonly #providers: Readonly<Record<HandlerName, FullResourceProvider>>;
 
   /** @param reviewed the plan that the run enforces. */
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
@@ -317,7 +317,7 @@ export class RunProvider implements AsyncDisposable {
       getRemovalFilter: () => reviewed?.onlyRemoves,
       log: () => {},
     };
-    this.#fronts = {
+    this.#providers = {
       allowDenyEntry: createDynamicProvider("AllowDenyEntry", session) as FullResourceProvider,
       allowDenyList: createDynamicProvider("AllowDenyList", session) as FullResourceProvider,
       vipEmployee: createDynamicProvider("VipEmployee", session) as FullResourceProvider,
@@ -326,7 +326,7 @@ export class RunProvider implements AsyncDisposable {
   }
 
   of(kind: HandlerName): FullResourceProvider {
-    return this.#fronts[kind];
+    return this.#providers[kind];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -12,7 +12,7 @@ it("lists the commonly used options and flags", () => {
       "customTimeouts ignoreChanges deleteBeforeReplace retainOnDelete --target --replace transforms".split(" "),
     ),
   );
-  expect(rows.filter(([, , fronts = ""]) => !["both", "native", "dynamic"].includes(fronts))).toEqual([]);
+  expect(rows.filter(([, , providers = ""]) => !["both", "native", "dynamic"].includes(providers))).toEqual([]);
 });
 
 it.each(rows.map(([option = "", , , tests = ""]) => ({ option, tests: codesIn(tests) })))(

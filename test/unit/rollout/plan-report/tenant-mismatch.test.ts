@@ -10,7 +10,7 @@ import { denies, shownOf } from "../../../support/combined-plans";
 /* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
 const GUARD = { code: "other-tenant", message: "The key is another tenant's." };
-const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, front: "dynamic" } as const;
+const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, provider: "dynamic" } as const;
 const SECRET = "secret.example";
 
 function planned(plan: Plan) {

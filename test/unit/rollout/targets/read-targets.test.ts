@@ -86,10 +86,10 @@ defaults:
   labels: { region: eu }
   settings: "{name}/settings.yml"
   allowInsecureHttp: true
-  front: native
+  provider: native
 tenants:
   globex:
-  hooli: { front: dynamic, baseUrl: http://hooli.example/api/, key: { file: /run/secrets/hooli }, allowInsecureHttp: true }
+  hooli: { provider: dynamic, baseUrl: http://hooli.example/api/, key: { file: /run/secrets/hooli }, allowInsecureHttp: true }
 `,
   };
 
@@ -141,7 +141,7 @@ tenants:
           key: { from: "environment", variable: "GLOBEX_API_KEY" },
           settings: "customers/globex/settings.yml",
           stack: "globex",
-          front: "native",
+          provider: "native",
           at: "customers/emea.yaml:8:3",
         },
         {
@@ -152,7 +152,7 @@ tenants:
           key: { from: "file", path: "/run/secrets/hooli" },
           settings: "customers/hooli/settings.yml",
           stack: "hooli",
-          front: "dynamic",
+          provider: "dynamic",
           at: "customers/emea.yaml:9:3",
         },
       ],
@@ -249,9 +249,9 @@ describe("a mistake in one place", () => {
     [
       "owner: me\ntenants: { acme: { colour: red } }",
       '6:1 "owner" isn\'t a valid key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
-      '7:20 "colour" isn\'t a valid key here; there are baseUrl, key, settings, labels, front, allowInsecureHttp, stack, resource',
+      '7:20 "colour" isn\'t a valid key here; there are baseUrl, key, settings, labels, provider, allowInsecureHttp, stack, resource',
     ],
-    ["tenants: { acme: { front: both } }", '6:27 front must be dynamic or native, not "both"'],
+    ["tenants: { acme: { provider: both } }", '6:30 provider must be dynamic or native, not "both"'],
     ["tenants: { acme: { url: https://a.example } }", '6:20 "url" isn\'t a valid key here; did you mean baseUrl?'],
     [
       "tenants: { a b: {} }",

@@ -63,7 +63,7 @@ describe("an invalid tenants file", () => {
     [tenant("labels: { a b: x }")],
     [tenant("labels: { a: 'x,y' }")],
     [tenant("allowInsecureHttp: yes please")],
-    [tenant("front: both")],
+    [tenant("provider: both")],
     [`${DEFAULTS}tenants: { a b: }`],
     [`${DEFAULTS}tenants: [acme]`],
     [`${DEFAULTS}tenants: { acme: }\nservices: { https://mail.example: { requestsPerSecond: 0 } }`],
