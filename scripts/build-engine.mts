@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 import {
   ENGINE_MANIFEST,
   findCachedEngine,
@@ -59,7 +59,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
     "github.com/pulumi/pulumi/sdk/v3",
     "nodejs/cmd/pulumi-language-nodejs",
   );
-  const engineDirectory = join(cacheFolder(env), "engine");
+  const engineDirectory = join(getCacheDirectory(env), "engine");
   const context = { env, engineDirectory, log, progress: onProgress ?? throttleProgress(log) };
   const goEnv = await goEnvironment(context, cli.goVersion);
   return await installAtomically(context, cli.version, async (directory) => {

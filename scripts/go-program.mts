@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 
 const run = promisify(execFile);
 
@@ -28,11 +28,11 @@ export interface GoProgram {
 export async function buildGoProgram(program: GoProgram): Promise<string> {
   const { name, directory, variables = {} } = program;
   const cacheKey = `${name}-${await hashSources(program)}-${process.platform}-${process.arch}`;
-  const target = join(cacheFolder(), "test", cacheKey);
+  const target = join(getCacheDirectory(), "test", cacheKey);
   const command = join(target, process.platform === "win32" ? `${name}.exe` : name);
   if (existsSync(command)) return command;
   await mkdir(target, { recursive: true });
-  const temporaryFile = join(cacheFolder(), "test", `${cacheKey}.${process.pid}`);
+  const temporaryFile = join(getCacheDirectory(), "test", `${cacheKey}.${process.pid}`);
   const linkerFlags = Object.entries(variables).map(([variable, value]) => ` -X ${variable}=${value}`);
   const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", `-ldflags=-s -w${linkerFlags.join("")}`];
   await run("go", ["build", ...flags, "-o", temporaryFile, program.package ?? "."], {

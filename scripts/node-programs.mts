@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 import pinned from "./node-programs.json" with { type: "json" };
 
 const run = promisify(execFile);
@@ -55,7 +55,7 @@ export function getCurrentPlatform(): Platform {
 
 async function downloadWheel(platform: Platform): Promise<string> {
   const { platform: tag, sha256 } = pinned.wheels[platform];
-  const directory = join(cacheFolder(), "release");
+  const directory = join(getCacheDirectory(), "release");
   const name = `${pinned.package.replaceAll("-", "_")}-${pinned.version}-py2.py3-none-${tag}.whl`;
   const cachedWheel = join(directory, name);
   if (existsSync(cachedWheel) && (await hashFile(cachedWheel)) === sha256) return cachedWheel;

@@ -41,7 +41,7 @@ export class ServiceError extends EmailSecurityError {
   /** The wait that the service requested, in milliseconds, if any. */
   readonly retryAfterMs: number | undefined;
   /** The total number of attempts. */
-  readonly tries: number = 1;
+  readonly attempts: number = 1;
   /** The parsed body of the response. Not enumerable, to keep logs of the error short. */
   declare readonly body: unknown;
 
@@ -105,11 +105,11 @@ export class NetworkError extends ServiceError {}
 /** The request was not sent because too many requests in a row had failed. `ERR_CIRCUIT_OPEN` */
 export class CircuitOpenError extends ServiceError {}
 
-/** The request was not sent because it got no rate limit token; `tries` counts earlier attempts. `ERR_NO_TOKEN` */
-export class PermitRefusedError extends ServiceError {}
+/** The request was not sent because it got no rate limit token; `attempts` counts earlier attempts. `ERR_NO_TOKEN` */
+export class TokenRefusedError extends ServiceError {}
 
 /** The run was cancelled, for example by Ctrl-C, before this request was sent. `ERR_CANCELLED` */
-export class CancelledError extends PermitRefusedError {}
+export class CancelledError extends TokenRefusedError {}
 
 /**
  * A response that doesn't match the reference: a different shape or a missing field. `ERR_INVALID_RESPONSE`

@@ -11,12 +11,12 @@ import type { Deadline } from "./deadline";
 import {
   CancelledError,
   CircuitOpenError,
-  PermitRefusedError,
   RateLimitedError,
   type RequestFacts,
   ServiceError,
+  TokenRefusedError,
 } from "./errors";
-import { type Permits, RunCancelledError } from "./permits";
+import { type RequestLimiter, RunCancelledError } from "./request-limiter";
 import { SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
 import {
@@ -58,7 +58,7 @@ export interface PacerOptions {
   /** The backoff before the second attempt, in milliseconds. Default: the value of the retry policy. */
   readonly baseDelayMs?: number | undefined;
   /** Provides a token before every attempt. Default: no rate limit. */
-  readonly rateLimiter?: Permits | undefined;
+  readonly rateLimiter?: RequestLimiter | undefined;
 }
 
 /**
@@ -98,7 +98,7 @@ export class Pacer {
    * Runs a call until it succeeds, the policy forbids a retry, or time or budget runs out.
    *
    * @throws {CircuitOpenError} if too many consecutive failures have opened the circuit breaker.
-   * @throws {PermitRefusedError} if the call gets no rate limit token.
+   * @throws {TokenRefusedError} if the call gets no rate limit token.
    * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
@@ -149,11 +149,11 @@ export class Pacer {
         );
       } catch (thrown) {
         if (thrown instanceof DeadlinePassedError && lastError !== undefined) {
-          throw this.#annotate(lastError, { tries: attempts - 1, outcomeUnknown, isBroke: false });
+          throw this.#annotate(lastError, { attempts: attempts - 1, outcomeUnknown, isBroke: false });
         }
         const error = thrown instanceof PauseTooLongError ? buildNotSentError(call, thrown) : thrown;
-        if (error instanceof PermitRefusedError) {
-          throw this.#annotate(error, { tries: attempts - 1, outcomeUnknown, isBroke: false });
+        if (error instanceof TokenRefusedError) {
+          throw this.#annotate(error, { attempts: attempts - 1, outcomeUnknown, isBroke: false });
         }
         if (!(error instanceof ServiceError)) throw error;
         lastError = error;
@@ -169,7 +169,7 @@ export class Pacer {
           !this.#options.retries || getFailureHandling(error, call.request.method) !== "retry" || isExhausted || isLate;
         const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.consume();
         if (isLast || isBudgetExhausted)
-          throw this.#annotate(error, { tries: attempts, outcomeUnknown, isBroke: isBudgetExhausted });
+          throw this.#annotate(error, { attempts, outcomeUnknown, isBroke: isBudgetExhausted });
         if (waitMs > 0) await time.sleep(waitMs);
       }
     }
@@ -229,17 +229,17 @@ export class Pacer {
   /** Adds facts about the whole call to its last failure, such as the outcome of other attempts. */
   #annotate(
     error: ServiceError,
-    { tries, outcomeUnknown, isBroke }: { tries: number; outcomeUnknown: boolean; isBroke: boolean },
+    { attempts, outcomeUnknown, isBroke }: { attempts: number; outcomeUnknown: boolean; isBroke: boolean },
   ): ServiceError {
     const isOpen = error instanceof CircuitOpenError;
     const notes = [
-      ...(tries > 1 && !isOpen ? [`Tried ${tries} times.`] : []),
+      ...(attempts > 1 && !isOpen ? [`Tried ${attempts} times.`] : []),
       ...(isBroke
         ? [`Not retried: too many requests failed, and the retry budget is used up. ${this.#describeProgress()}`]
         : []),
     ];
     const message = [error.message, ...notes].join(" ");
-    return Object.assign(error, { message, tries, outcomeUnknown });
+    return Object.assign(error, { message, attempts, outcomeUnknown });
   }
 
   /** Describes the completed writes, and says that the rest can be done later. */
@@ -289,14 +289,14 @@ function buildTokenRefusedError(
   { requestText, request }: PacedCall,
   cause: unknown,
   lastError: ServiceError | undefined,
-): PermitRefusedError {
+): TokenRefusedError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelledError) {
     const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay; running again does the rest.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
-  return new PermitRefusedError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
+  return new TokenRefusedError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
     request,
     cause,
   });

@@ -13,7 +13,7 @@ import { Pacer } from "./pacer";
 import type { Stopwatch } from "./paging";
 import { requirePositive } from "./parameters";
 import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
-import type { Permits } from "./permits";
+import type { RequestLimiter } from "./request-limiter";
 import { classifyResponse } from "./response-classification";
 import { parseServiceTimeMs } from "./retry-after";
 import { realTime, type Time } from "./time";
@@ -41,7 +41,7 @@ export interface SettingsClientOptions {
    * A rate limiter shared by the clients of several tenants. Each attempt takes a token. Default: none; each client
    * adapts to the service.
    */
-  readonly permits?: Permits | undefined;
+  readonly limiter?: RequestLimiter | undefined;
   /** The clock, timers and randomness of the backoff. Default: the process's own. */
   readonly time?: Time;
 }
@@ -116,10 +116,10 @@ export class Transport {
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
       retryForMs: options.retryForMs,
-      rateLimiter: options.permits,
+      rateLimiter: options.limiter,
     });
     this.#signal = options.signal;
-    this.#isRateLimited = options.permits !== undefined;
+    this.#isRateLimited = options.limiter !== undefined;
     if (options.dispatcher === undefined) assertValidProxies(this.baseUrl, process.env);
   }
 

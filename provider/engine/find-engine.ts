@@ -1,5 +1,5 @@
 import { delimiter, dirname, join, resolve } from "node:path";
-import { cacheFolder, getCompileCacheDirectory } from "./cache-folder";
+import { getCacheDirectory, getCompileCacheDirectory } from "./cache-directory";
 import { EngineUnavailableError } from "./engine-unavailable-error";
 import {
   type EngineSearchContext,
@@ -18,9 +18,9 @@ export interface Engine {
   readonly version: string;
   readonly source: EngineSource;
   /** The directory of `command`. Put it first on PATH, because the CLI finds its hosts there. */
-  readonly folder: string;
+  readonly directory: string;
   /**
-   * Returns the environment for `command`. `folder` and the running Node.js come first on PATH, so the hosts use them too. It
+   * Returns the environment for `command`. `directory` and the running Node.js come first on PATH, so the hosts use them too. It
    * sets a compile cache for Node.js and disables the CLI's update check.
    *
    * @param base the environment to extend. Default: the process's own.
@@ -59,19 +59,19 @@ export async function findEngine(options: EngineOptions = {}): Promise<Engine | 
 }
 
 function buildSearchContext({ env = process.env, cacheDir, log = () => {} }: EngineOptions): EngineSearchContext {
-  return { env, engineDirectory: join(resolve(cacheDir ?? cacheFolder(env)), "engine"), log };
+  return { env, engineDirectory: join(resolve(cacheDir ?? getCacheDirectory(env)), "engine"), log };
 }
 
 function buildEngine({ command, version, source }: InstalledEngine): Engine {
-  const folder = dirname(command);
+  const directory = dirname(command);
   return {
     command,
     version,
     source,
-    folder,
+    directory,
     environment(base = process.env) {
       const key = getPathKey(base);
-      const path = [folder, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
+      const path = [directory, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
       return {
         ...base,
         ...buildNoProxyVariables(base),

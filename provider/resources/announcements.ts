@@ -1,5 +1,5 @@
 import { tmpdir, userInfo } from "node:os";
-import { cacheFolder } from "../engine/cache-folder";
+import { getCacheDirectory } from "../engine/cache-directory";
 import { SharedLines, type SharingOptions } from "./declarations";
 import type { TenantList } from "./lifecycle/lifecycle";
 
@@ -7,7 +7,7 @@ import type { TenantList } from "./lifecycle/lifecycle";
 export function buildSharingOptions(engine: string | undefined, environment: NodeJS.ProcessEnv): SharingOptions {
   return {
     directories: [
-      { parent: cacheFolder(environment), name: "declared" },
+      { parent: getCacheDirectory(environment), name: "declared" },
       { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
     ],
     runId: `${engine?.replace(/\W/g, "-")}`,

@@ -1,5 +1,5 @@
 import module from "node:module";
-import { getCompileCacheDirectory } from "../engine/cache-folder";
+import { getCompileCacheDirectory } from "../engine/cache-directory";
 
 /*
  * Imported first: Pulumi starts new program and provider processes for each command, and a small one spends half of its

@@ -1,4 +1,4 @@
-import { type Permits, SettingsClient, type SettingsClientOptions } from "../client";
+import { type RequestLimiter, SettingsClient, type SettingsClientOptions } from "../client";
 import { getRateLimiter } from "../tenant/rate-limit-client";
 
 /**
@@ -16,7 +16,7 @@ export function createTenantClient(
   const tokens = getRateLimiter(environment, settings.baseUrl);
   return new SettingsClient({
     ...settings,
-    permits: signal === undefined ? tokens : limitTokensBySignal(signal, tokens),
+    limiter: signal === undefined ? tokens : limitTokensBySignal(signal, tokens),
   });
 }
 
@@ -24,7 +24,7 @@ export function createTenantClient(
  * Returns a rate limiter that rejects requests once the signal aborts. Without another rate limiter, tokens are
  * unlimited until then.
  */
-function limitTokensBySignal(signal: AbortSignal, tokens: Permits | undefined): Permits {
+function limitTokensBySignal(signal: AbortSignal, tokens: RequestLimiter | undefined): RequestLimiter {
   return {
     async take() {
       signal.throwIfAborted();

@@ -163,7 +163,7 @@ export class RolloutPlanner {
     const { targets, waves, planTenant, files, restoredState: rollbackTarget, skipped, declared } = rollback;
     const {
       backend: _backend,
-      folder: _directory,
+      directory: _directory,
       prunedAtMs: _prunedAtMs,
       skipped: _skipped,
       keyVariables: _keyVariables,

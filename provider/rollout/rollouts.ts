@@ -106,8 +106,8 @@ export class Rollouts {
   /** Lists the files of the working directory that differ from the rollout's copies. The rollout continues with its copies. */
   async findChangedFiles({ id, spec }: RolloutRecord): Promise<readonly string[]> {
     if (spec.rollsBack !== undefined) return [];
-    const { bundle, folder } = await this.journal.readFiles(id);
-    const root = resolve(relative(folder, "."));
+    const { bundle, directory } = await this.journal.readFiles(id);
+    const root = resolve(relative(directory, "."));
     return [...bundle].flatMap(([path, content]) => {
       const file = join(root, path);
       return existsSync(file) && !hasContent(file, content) ? [relative("", file)] : [];

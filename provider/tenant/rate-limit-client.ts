@@ -1,12 +1,12 @@
 import { connect, type Socket } from "node:net";
-import type { Permits } from "../client";
+import type { RequestLimiter } from "../client";
 
 /**
  * The environment variables for the socket of the rate-limit server and the secret to access it. The rollout that
  * started this process sets them.
  */
-export const RATE_LIMIT_SOCKET_VARIABLE = "EMAIL_SECURITY_PERMITS";
-export const RATE_LIMIT_SECRET_VARIABLE = "EMAIL_SECURITY_PERMITS_TOKEN";
+export const RATE_LIMIT_SOCKET_VARIABLE = "EMAIL_SECURITY_RATE_LIMITER";
+export const RATE_LIMIT_SECRET_VARIABLE = "EMAIL_SECURITY_RATE_LIMITER_TOKEN";
 
 /*
  * The line protocol. The client first sends a JSON array of the secret and the service's address. Then `t` requests a
@@ -31,12 +31,12 @@ const connections = new Map<string, RateLimitClient>();
  * Returns the rate limiter of the rollout that started this process. Undefined outside a rollout, where requests need
  * no token.
  *
- * Once the rollout has ended, or if the tenant is a different one, {@link Permits.take} fails immediately and
+ * Once the rollout has ended, or if the tenant is a different one, {@link RequestLimiter.take} fails immediately and
  * permanently.
  *
  * @param baseUrl the service address to which the tokens apply.
  */
-export function getRateLimiter(environment: NodeJS.ProcessEnv, baseUrl: string): Permits | undefined {
+export function getRateLimiter(environment: NodeJS.ProcessEnv, baseUrl: string): RequestLimiter | undefined {
   const server = environment[RATE_LIMIT_SOCKET_VARIABLE];
   if (!server) return undefined;
   const greeting = JSON.stringify([environment[RATE_LIMIT_SECRET_VARIABLE] ?? "", baseUrl]);
@@ -88,7 +88,7 @@ interface PendingToken {
   readonly reject: (why: Error) => void;
 }
 
-class RateLimitClient implements Permits {
+class RateLimitClient implements RequestLimiter {
   readonly #server: string;
   readonly #greeting: string;
   readonly #waiters: PendingToken[] = [];

@@ -3,7 +3,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { BenchService, deniedDomain, tenantName } from "#bench/service";
 import { table } from "#bench/table";
-import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
+import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
 import type { Targets } from "../../provider/dist/rollout/model/target.js";
 import type { RequestContext } from "../../provider/dist/rollout/probing/target-client.js";
@@ -54,7 +54,7 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
       EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
     };
     const { targets } = readTargets("tenants.yaml");
-    const fleet = { targets, reach: { environment, getTokens: () => UNLIMITED_PERMITS } };
+    const fleet = { targets, reach: { environment, getTokens: () => UNLIMITED_REQUESTS } };
     const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();

@@ -303,7 +303,7 @@ async function writeRollout(
   );
   const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(settingsOf(name))]));
   bundle.set("settings/baseline.yaml", Buffer.from(baseline()));
-  await journal.completePlanning(id, `r2-${"0".repeat(16)}`, { bundle, folder: "." });
+  await journal.completePlanning(id, `r2-${"0".repeat(16)}`, { bundle, directory: "." });
   await journal.start(id, { retry: false, by: "ci@runner-7" });
   await journal.setWaveState(id, 0, "running");
   const changed = names.slice(0, changing);

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 import type { Observation } from "#bench/observation";
 
 interface Content {
@@ -13,7 +13,7 @@ interface Content {
 
 /** The measurements so far, in a file in the user's cache directory, so that an interrupted bench can resume. */
 export class MeasurementJournal {
-  readonly #file = join(cacheFolder(), "bench", "journal.json");
+  readonly #file = join(getCacheDirectory(), "bench", "journal.json");
   readonly #content: Content;
 
   /** @param resume whether to continue from an existing journal, if its settings are the same */

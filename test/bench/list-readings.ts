@@ -5,9 +5,9 @@
  *   node test/bench/list-readings.ts 2
  */
 import { readLists } from "#bench/compare-with-readings";
-import { UNLIMITED_PERMITS } from "../../provider/dist/client/permits.js";
+import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const { targets } = readTargets("tenants.yaml");
-const reach = { environment: process.env, getTokens: () => UNLIMITED_PERMITS };
+const reach = { environment: process.env, getTokens: () => UNLIMITED_REQUESTS };
 console.log(await readLists({ targets, reach }, Number(process.argv[2]), true));

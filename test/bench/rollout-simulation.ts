@@ -100,7 +100,7 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
       limitOf: () => undefined,
       plannedAs: () => "pending",
     },
-    { change: (...tenant) => world.change(...tenant), check: () => ({ isWell: true, message: "" }) },
+    { change: (...tenant) => world.change(...tenant), check: () => ({ isHealthy: true, message: "" }) },
     world.clock,
   );
   let releases = 0;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 import { areCommandsStopped, type Finished, run } from "#bench/command";
 import { entries } from "#bench/entries";
 import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/observation";
@@ -152,7 +152,7 @@ async function build(bench: Bench, program: typeof CLI): Promise<string> {
   const pins = await readFile(join(source, "go.mod"), "utf8");
   const version = new RegExp(`^\\s*(?:require )?${program.package} v(\\S+)`, "m").exec(pins)?.[1];
   const name = `${program.package.split("/").at(-1)}${process.platform === "win32" ? ".exe" : ""}`;
-  const directory = join(cacheFolder(), "bench", `${name}-${version}-${process.platform}-${process.arch}`);
+  const directory = join(getCacheDirectory(), "bench", `${name}-${version}-${process.platform}-${process.arch}`);
   const built = join(directory, name);
   if (existsSync(built)) return built;
 

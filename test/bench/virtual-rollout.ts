@@ -25,7 +25,7 @@ export interface VirtualPlan {
 export interface VirtualWorld {
   /** Changes a tenant, and calls `through` when it is finished. If a worker crashes, it never calls it. */
   change(tenant: VirtualTenant, attempt: number, through: (isSuccessful: boolean) => void): void;
-  check(wave: Wave): { readonly isWell: boolean; readonly message: string };
+  check(wave: Wave): { readonly isHealthy: boolean; readonly message: string };
 }
 
 /** A queue of events in virtual time. Events themselves take no time. */
@@ -111,7 +111,7 @@ export interface VirtualWave {
   state: WaveState;
   soakUntilMs: number | undefined;
   isApproved: boolean;
-  health: { readonly isWell: boolean; readonly message: string } | undefined;
+  health: { readonly isHealthy: boolean; readonly message: string } | undefined;
   /** No tenant before this position is pending. */
   firstPending: number;
 }
@@ -263,7 +263,7 @@ export class VirtualJournal {
     if (failed.length > 0 && wave.state !== "pending") {
       Object.assign(wave, { state: "running", health: undefined, soakUntilMs: undefined, isApproved: false });
     }
-    if (wave.health?.isWell === false) wave.health = undefined;
+    if (wave.health?.isHealthy === false) wave.health = undefined;
   }
 
   #roomAt(): Map<string, number> {

@@ -4,7 +4,7 @@ import AxeBuilder from "@axe-core/playwright";
 import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
-import { cacheFolder } from "../../provider/engine";
+import { getCacheDirectory } from "../../provider/engine";
 import { madeOnce } from "../support/cached-directory";
 
 export interface Look {
@@ -52,7 +52,7 @@ export async function startBrowser(): Promise<Browser> {
 async function unpackedBrowser(): Promise<string> {
   const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
-  const directory = join(cacheFolder(), "test", `chromium-${version}`);
+  const directory = join(getCacheDirectory(), "test", `chromium-${version}`);
   await madeOnce(directory, async (unfinished) => {
     // The package unpacks into TMPDIR.
     vi.stubEnv("TMPDIR", unfinished);

@@ -12,7 +12,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { cacheFolder } from "pulumi-email-security/engine";
+import { getCacheDirectory } from "pulumi-email-security/engine";
 import { ShardJournal } from "#long/journal";
 import { PARTS, type PartName } from "#long/parts";
 import { resultsOf } from "#long/results";
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   }
   if (parts.length === 0) return;
 
-  const journal = new ShardJournal(join(cacheFolder(), "long", "journal.json"));
+  const journal = new ShardJournal(join(getCacheDirectory(), "long", "journal.json"));
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
   const { passed, failed, left } = await run(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {

@@ -19,7 +19,7 @@ export function shownOf(
     if (plan === undefined) {
       const message = `${name} can't be read. ${text}`;
       const error = { code: "ERR_AUTH", message, advice: `Mend it ${text}`, phase: "plan" } as const;
-      return { ...tenant, name, state: "failed", planned: none, error, loosened: [text] } as const;
+      return { ...tenant, name, state: "failed", planned: none, error, overrides: [text] } as const;
     }
     maker.add(name, plan);
     const { added, changed, removed } = plan.counts;

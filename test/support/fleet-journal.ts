@@ -56,7 +56,7 @@ export async function fleetJournal(database: Database, backend: string): Promise
           ...(read.has(name) ? { summary: { ...SUMMARY, ...read.get(name) } } : {}),
         })),
       );
-      await journal.completePlanning(id, "r2-reviewed", { bundle, folder: "." });
+      await journal.completePlanning(id, "r2-reviewed", { bundle, directory: "." });
       await journal.start(id, { retry: false });
       return id;
     },

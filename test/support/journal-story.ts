@@ -258,7 +258,7 @@ export class JournalStory {
         };
       }
       case "check": {
-        const health = { isWell: this.#nowMs % 20 !== 0, message: "as it was found" };
+        const health = { isHealthy: this.#nowMs % 20 !== 0, message: "as it was found" };
         return {
           real: async () => await journal.setWaveState(id, step.wave, "checking", { health }),
           virtual: () => virtual.wave(step.wave, "checking", { health }),
@@ -354,7 +354,7 @@ export class JournalStory {
     );
     await this.#journal.completePlanning(id, "d", {
       bundle: new Map([["acme.yaml", Buffer.from("vips: []\n")]]),
-      folder: ".",
+      directory: ".",
     });
     return { id, virtual: new VirtualJournal(plan), claims: [], handedOut: new Set() };
   }

@@ -5,7 +5,7 @@ import { chmod, copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } 
 import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { buildGoProgram } from "#scripts/go-program";
-import { cacheFolder } from "../../provider/engine";
+import { getCacheDirectory } from "../../provider/engine";
 import { withLock } from "../../provider/engine/lock";
 import { pythonPackages } from "./python-packages";
 
@@ -79,7 +79,7 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   for (const entry of (await readdir(source, { recursive: true, withFileTypes: true })).sort(byPath)) {
     if (entry.isFile()) digest.update(await readFile(join(entry.parentPath, entry.name))).update("\0");
   }
-  const repository = join(cacheFolder(), "test", "maven");
+  const repository = join(getCacheDirectory(), "test", "maven");
   const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${repository}` };
   const installed = join(repository, "email-security.digest");
   const wanted = digest.digest("hex");

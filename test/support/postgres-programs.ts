@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder } from "../../provider/engine";
+import { getCacheDirectory } from "../../provider/engine";
 import { madeOnce } from "./cached-directory";
 
 const run = promisify(execFile);
@@ -117,7 +117,7 @@ function missing(): never {
 }
 
 function cached(): string {
-  return join(cacheFolder(), "test", `postgresql-${process.arch}`);
+  return join(getCacheDirectory(), "test", `postgresql-${process.arch}`);
 }
 
 function isComplete(directory: string): boolean {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cacheFolder } from "../../provider/engine";
+import { getCacheDirectory } from "../../provider/engine";
 import { madeOnce } from "./cached-directory";
 
 const run = promisify(execFile);
@@ -20,7 +20,7 @@ export async function pythonPackages(name: string, requirements: string): Promis
   const digest = createHash("sha256")
     .update(version)
     .update(await readFile(requirements));
-  const directory = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
+  const directory = join(getCacheDirectory(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
   const commands = (environment: string) => join(environment, process.platform === "win32" ? "Scripts" : "bin");
   await madeOnce(directory, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);

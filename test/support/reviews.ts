@@ -10,7 +10,7 @@ export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewR
     today: "2026-11-21",
     items,
     unread: [],
-    notAsked: [],
+    notKnown: [],
     ...rest,
   };
 }
@@ -89,7 +89,7 @@ export const mixedReview = reviewReport(
     },
   ],
   {
-    notAsked: [
+    notKnown: [
       "Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked.",
     ],
   },
@@ -131,7 +131,7 @@ export function reviewOfText(text: string): ReviewReport {
     file: text,
     host: text,
     unread: [text],
-    notAsked: [text],
+    notKnown: [text],
   });
 }
 

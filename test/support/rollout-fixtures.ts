@@ -67,7 +67,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
       ...files,
     }).map(([path, text]) => [path, Buffer.from(text)]),
   );
-  await journal.completePlanning(id, `r2-${id.slice(-6)}`, { bundle, folder: "." });
+  await journal.completePlanning(id, `r2-${id.slice(-6)}`, { bundle, directory: "." });
   await journal.start(id, { retry: false, by: "dana@build-7", seq });
   await journal.setWaveState(id, 0, "running");
   for (const name of names) {

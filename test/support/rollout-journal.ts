@@ -31,7 +31,7 @@ export async function journalAt(place: string): Promise<string> {
     id,
     targets.map(({ name }) => ({ name, state: "pending" as const, digest: `v2-${name}`, summary, plan })),
   );
-  await journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
   await journal.release(id, 0, ["acme"], QUEUE);

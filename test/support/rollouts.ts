@@ -142,10 +142,10 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     let soak: Partial<WaveReport> = {};
     const { soakMs } = wave.after;
     if (soakMs > 0) {
-      soak = { soakUntil: at(clock + soakMs), health: { isWell: true, message: `All is well${text}` } };
+      soak = { soakUntil: at(clock + soakMs), health: { isHealthy: true, message: `All is well${text}` } };
       happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + soakMs) });
       clock += soakMs;
-      happen(clock, { kind: "wave-health", wave: wave.name, isWell: true, message: `All is well${text}` });
+      happen(clock, { kind: "wave-health", wave: wave.name, isHealthy: true, message: `All is well${text}` });
     }
     const { done, failed: inAll } = counts();
     happen(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });

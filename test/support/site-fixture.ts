@@ -354,7 +354,7 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
     happened: [
       { at: iso(startMs), kind: "started", by: `kim${text}` },
       { at: iso(startMs), kind: "wave-started", wave: "canary" },
-      { at: iso(startMs + 5_400_000), kind: "stopped", told: `1 tenant failed${text}.` },
+      { at: iso(startMs + 5_400_000), kind: "stopped", detail: `1 tenant failed${text}.` },
     ],
     tenants: tenants.map(({ name, planned }) => ({
       ...{ name, settings: `settings/${name}.yaml`, digest: "v2-1" },

@@ -67,7 +67,7 @@ export class SkippingFleet implements AsyncDisposable {
       id,
       names.map((name) => ({ name, state: "pending", digest: `v2-${name}`, plan: '{"changes":[]}' })),
     );
-    await this.journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+    await this.journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), directory: "." });
     return id;
   }
 

@@ -60,7 +60,7 @@ async function runDoctorCommand(
     {
       text: (target) => diagnoses.map((diagnosis) => formatDiagnosis(diagnosis, target)).join(""),
       json: () =>
-        `${escapeUnprintableJson(JSON.stringify({ format: 1, isWell: isHealthy, checks: diagnoses }, null, 2))}\n`,
+        `${escapeUnprintableJson(JSON.stringify({ format: 1, isHealthy: isHealthy, checks: diagnoses }, null, 2))}\n`,
     },
   );
   return isHealthy ? EXIT.clean : EXIT.error;

@@ -73,13 +73,13 @@ async function checkEngine({ environment }: CheckContext): Promise<CheckOutcome>
   return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
 }
 
-function describeEngine({ version, source, folder }: Engine): CheckOutcome {
+function describeEngine({ version, source, directory }: Engine): CheckOutcome {
   const result = ok(`Pulumi ${version}, ${ENGINE_SOURCES[source]}`);
   if (source === "path") return result;
   return {
     ...result,
-    found: `${result.found}, in ${sanitizeLine(folder)}`,
-    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${formatPathCommand(folder)}`,
+    found: `${result.found}, in ${sanitizeLine(directory)}`,
+    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${formatPathCommand(directory)}`,
   };
 }
 

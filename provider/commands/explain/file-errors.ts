@@ -172,7 +172,7 @@ export const FILE_ERRORS = {
   ERR_EXPORT_OPTION: {
     means: "The options of `export` do not say what is to be written, or contradict each other. Nothing was read.",
     example:
-      "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both.",
+      "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both.",
     causes: ["neither `--to` nor `--pulumi-import` is given", "a domain in `--own-domains` with a slip"],
     remedies: ["Say where to write."],
     next: "email-security export --to settings",

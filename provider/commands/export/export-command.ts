@@ -21,7 +21,7 @@ export function createExportCommand(): Command {
     new Command("export")
       .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Export a tenant into settings files; a first `pulumi up` with them changes nothing")
-      .option("--to <folder>", "Write settings files to this directory, which is created if missing")
+      .option("--to <directory>", "Write settings files to this directory, which is created if missing")
       .option(
         "--pulumi-import <file>",
         "Write the file that `pulumi import --file` takes, instead of or in addition to settings files",
@@ -88,7 +88,7 @@ async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode
 function assertExportOptions({ to, pulumiImport, wholeLists, includeAutomatic }: ExportCommandOptions): void {
   const problem =
     to === undefined && pulumiImport === undefined
-      ? "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
+      ? "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
       : wholeLists && pulumiImport === undefined
         ? "--whole-lists says what --pulumi-import <file> writes; give that too."
         : wholeLists && includeAutomatic && to === undefined

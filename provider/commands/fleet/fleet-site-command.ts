@@ -23,7 +23,7 @@ interface FleetSiteOptions extends FleetReadOptions, OutputOptions<(typeof FORMA
 export function createFleetSiteCommand(): Command {
   const command = new Command("site")
     .description("Write the status and settings of all tenants as a static site")
-    .argument("<folder>", "Directory of the site, which keeps a summary of each run");
+    .argument("<directory>", "Directory of the site, which keeps a summary of each run");
   return addHelp(
     addOutputOptions(addFleetReadOptions(command), FORMATS)
       .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")

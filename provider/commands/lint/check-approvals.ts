@@ -30,7 +30,7 @@ export interface ApprovalsResult {
   /** The number of unchanged entries and VIPs; they need no new approval. */
   readonly unchanged: number;
   /** The number of added or altered entries and VIPs that need no check: they name no approver, or the policy has no `approvers`. */
-  readonly notAsked: number;
+  readonly notRequired: number;
 }
 
 /**
@@ -97,12 +97,12 @@ export async function checkApprovals(
     findings: [...findings.values()],
     checked: count("checked"),
     unchanged: count("unchanged"),
-    notAsked: count("notAsked"),
+    notRequired: count("notRequired"),
   };
 }
 
 /** The outcomes for an item in one tenant. For an item in several tenants, the outcome that is last in this list counts. */
-const OUTCOMES = ["unchanged", "notAsked", "checked"] as const;
+const OUTCOMES = ["unchanged", "notRequired", "checked"] as const;
 
 interface ReviewedChange {
   readonly author: string;
@@ -158,11 +158,11 @@ async function checkApproval(
   const { approvedBy } = declaration;
   const isRequired = requiredSubjects.has(declaration.kind === "vip" ? "vips" : declaration.list);
   if (approvedBy === undefined) {
-    if (!isRequired) return "notAsked";
+    if (!isRequired) return "notRequired";
     const message = `${quote(declaration.rawValue)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
     return buildApprovalFinding("approval-missing", declaration, message);
   }
-  if (approvers === undefined && !isRequired) return "notAsked";
+  if (approvers === undefined && !isRequired) return "notRequired";
   const problem = await explainUnproven(tenant, declaration, approvedBy, approvers, change);
   return problem === undefined
     ? "checked"

@@ -149,8 +149,8 @@ async function checkRequestedApprovals(
   }
   const { checkApprovals } = await import("./check-approvals.js");
   const { findings, ...approvals } = await checkApprovals(lintResult, options);
-  const { checked, unchanged, notAsked } = approvals;
-  const notRequiredText = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
+  const { checked, unchanged, notRequired } = approvals;
+  const notRequiredText = notRequired === 0 ? "" : `, ${notRequired} changed and asked for none`;
   return {
     findings,
     summary: ` Approvals: ${checked} checked${notRequiredText}, ${unchanged} unchanged.`,

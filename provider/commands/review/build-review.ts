@@ -125,7 +125,7 @@ export function buildReview(
   return {
     items: [...declaredItems, ...items, ...targetedItems].sort(compareReviewItems),
     unread: tenantData?.base.summary.missing.map((missing) => sanitizeLine(missing)) ?? [],
-    notAsked: [
+    notKnown: [
       ...describeReviewGaps(settings, tenantData),
       ...(targetedItems.length < MAX_PEOPLE ? [] : [MORE_PEOPLE_NOTE]),
     ],

@@ -15,7 +15,7 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
  * It fits screens of any width, light and dark mode, and paper.
  */
 export function renderReviewHtml(report: ReviewReport): string {
-  const { items, file, host, today, notAsked, unread } = report;
+  const { items, file, host, today, notKnown, unread } = report;
   const status = getReviewStatus(report);
   return renderHtmlPage({
     title: `Review of ${file}: ${formatNumber(items.length)} to look at`,
@@ -31,7 +31,7 @@ ${renderNoteList(UNREAD_HEADING, unread)}
 ${items.length === 0 ? undefined : html`<p>${renderHtmlText([untrustedSentence(DECISION_HELP)])}</p>`}
 ${items.length < 2 ? undefined : renderReviewFilters(items)}
 ${renderWorklist(items)}
-${renderNoteList("Not known", notAsked)}
+${renderNoteList("Not known", notKnown)}
 </main>`,
   });
 }

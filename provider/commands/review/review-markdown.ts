@@ -9,13 +9,13 @@ const MAX_MARKDOWN_BYTES = 60_000;
 
 /** Renders a review for an issue: one checkbox per item, and a count of the items that don't fit. */
 export function renderReviewMarkdown(report: ReviewReport): string {
-  const { items, notAsked, unread } = report;
+  const { items, notKnown, unread } = report;
   const head = [
     "<!-- email-security-review -->",
     `**${escapeMarkdown(formatReviewSummary(report))}**`,
     "",
     ...(unread.length === 0 ? [] : [`**${UNREAD_HEADING}** ${unread.map((note) => escapeMarkdown(note)).join(" ")}\n`]),
-    ...notAsked.map((note) => `${escapeMarkdown(note)}\n`),
+    ...notKnown.map((note) => `${escapeMarkdown(note)}\n`),
     ...(items.length === 0 ? [] : [escapeMarkdown(DECISION_HELP), ""]),
   ].join("\n");
   const renderBriefItem = (item: ReviewItem): string =>

@@ -53,7 +53,7 @@ export const reviewSchema = z
       .array(z.string())
       .readonly()
       .describe("Mail that could not be read, so that there may be more to look at: a printable sentence each."),
-    notAsked: z
+    notKnown: z
       .array(z.string())
       .readonly()
       .describe("Sources that were not read, or don't report it: a printable sentence each."),

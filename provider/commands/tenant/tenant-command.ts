@@ -54,7 +54,7 @@ interface AddOptions extends WriteOptions, JournalOptions {
   /** False if the user wants no baseline. */
   readonly baseline?: string | false;
   readonly ownDomains?: string;
-  readonly beside?: readonly string[];
+  readonly distinctFrom?: readonly string[];
   readonly targets: string;
 }
 
@@ -80,7 +80,11 @@ function createTenantAddCommand(): Command {
     .option("--owner <name>", "Name who answers for all that the file declares")
     .option("--approved-by <name>", "Name who else reviewed all that the file declares")
     .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", parseTermOption)
-    .option("--beside <name>", "Confirm that a similar tenant is a different one; repeat for several", collectValues)
+    .option(
+      "--distinct-from <name>",
+      "Confirm that a similar tenant is a different one; repeat for several",
+      collectValues,
+    )
     .addOption(createTargetsOption());
   addWriteOptions(addJournalOption(command, "Use this rollout journal, for shared rate limits"));
   return addHelp(command.action(wrapAction(runTenantAddCommand)), {
@@ -147,7 +151,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   } = locks === undefined ? stackChoice.placement : await prepareTarget(stackChoice.placement.target.stack);
   const { baseline: _baseline, ...metadataOptions } = options;
   const details = { ...getMetadata(metadataOptions) };
-  const distinctFrom = options.beside ?? [];
+  const distinctFrom = options.distinctFrom ?? [];
   const recordedTenants = await readRecordedTenants(options, placed, "others");
   const additionOptions = {
     file,

@@ -21,9 +21,9 @@ export class AppliedSettings {
    * @throws {JournalError} if the journal can't be read.
    */
   async getLists({ rollout, today, settings: file, fingerprint }: AppliedRollout): Promise<StackLists | undefined> {
-    const [{ bundle, folder }, cache] = await this.#readRolloutFiles(rollout);
+    const [{ bundle, directory }, cache] = await this.#readRolloutFiles(rollout);
     const readFile = (path: string): string => {
-      const bytes = bundle.get(posix.join(folder, path.replaceAll("\\", "/")));
+      const bytes = bundle.get(posix.join(directory, path.replaceAll("\\", "/")));
       if (bytes === undefined) throw new Error("the rollout's journal has no such file");
       return Buffer.from(bytes).toString("utf8");
     };

@@ -136,7 +136,7 @@ async function executeStep(
       const wave = spec.waves[step.wave];
       if (wave === undefined) return;
       const tenants = await journal.listTenants(id);
-      const unreviewed = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+      const unreviewed = new Map((wave.unreviewed ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
       const skipped = getSkippedNames(spec.skipped);
       const changed = tenants
         .filter((tenant) => tenant.wave === step.wave && !skipped.has(tenant.name))

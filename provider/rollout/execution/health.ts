@@ -13,7 +13,7 @@ import { buildCommandEnvironment } from "../targets/run-permissions";
 
 /** The result of a health check. */
 export interface HealthResult {
-  readonly isWell: boolean;
+  readonly isHealthy: boolean;
   /** One or more sentences. */
   readonly message: string;
 }
@@ -39,7 +39,7 @@ export async function checkHealth(
   changedTenants: readonly TenantRecord[],
   context: HealthContext,
 ): Promise<HealthResult> {
-  if (health === undefined) return { isWell: true, message: "There is nothing to check." };
+  if (health === undefined) return { isHealthy: true, message: "There is nothing to check." };
   const { threats } = health;
   const threatProblems = threats === undefined ? [] : await findThreatRises(threats, changedTenants, context);
   // The team's own command covers the whole wave, so it comes before the tenants, whose list is truncated.
@@ -49,8 +49,8 @@ export async function checkHealth(
     ])),
     ...threatProblems,
   ];
-  if (problems.length > 0) return { isWell: false, message: formatFirstProblems(problems) };
-  return { isWell: true, message: "All checks are well." };
+  if (problems.length > 0) return { isHealthy: false, message: formatFirstProblems(problems) };
+  return { isHealthy: true, message: "All checks are well." };
 }
 
 /** Runs the health command, which receives its wave through environment variables. */

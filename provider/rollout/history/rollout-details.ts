@@ -79,7 +79,7 @@ function buildEventRecord(event: RolloutEvent): RolloutMilestone {
     ...(kind === "tenant-skipped" ? { tenant: event.tenant } : {}),
     ...omitUndefined({
       by: kind === "started" || kind === "tenant-skipped" ? event.by : undefined,
-      told: getEventDetails(event),
+      detail: getEventDetails(event),
     }),
   };
 }

@@ -64,7 +64,7 @@ async function readSide(journal: Journal, id: string, commands: RolloutCommands)
     rollout: { id, digest, today },
     tenants: new Map((await journal.listTenants(id)).map((tenant) => [tenant.name, tenant])),
     readSettings: ({ target }) => {
-      const file = posix.join(files.folder, target.settings.replaceAll("\\", "/"));
+      const file = posix.join(files.directory, target.settings.replaceAll("\\", "/"));
       // The planning has already reported the lint findings.
       const read = inspectSettings(file, { today, readFile, cache, ownDomains: [], shouldCrossCheck: false });
       return read.settings ?? formatSettingsErrorMessage(file, read.findings);

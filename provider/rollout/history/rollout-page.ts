@@ -70,13 +70,13 @@ const EVENT_LABELS: Readonly<Record<string, string>> = {
   "tenant-skipped": "skipped",
 };
 
-export function buildEventLine({ at, kind, wave, tenant, by, told }: RolloutMilestone): PageLine {
+export function buildEventLine({ at, kind, wave, tenant, by, detail }: RolloutMilestone): PageLine {
   const parts: SafeText[] = [
     ...(wave === undefined ? [] : [safeText`wave ${untrusted(wave)}:`]),
     ...(tenant === undefined ? [] : [[untrusted(tenant)]]),
     EVENT_LABELS[kind] === undefined ? [untrusted(kind)] : [EVENT_LABELS[kind]],
     ...(by === undefined ? [] : [safeText`by ${untrusted(by)}`]),
-    ...(told === undefined ? [] : kind === "wave-soaking" ? [formatMinute(told)] : [[untrustedSentence(told)]]),
+    ...(detail === undefined ? [] : kind === "wave-soaking" ? [formatMinute(detail)] : [[untrustedSentence(detail)]]),
   ];
   return { label: at.slice(0, 16).replace("T", " "), text: joinTexts(parts, " ") };
 }

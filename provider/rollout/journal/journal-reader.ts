@@ -85,7 +85,7 @@ export class JournalReader {
       id,
     ]);
     const bundle = new Map(rows.map((row) => [String(row["path"]), decompress(row["content"])] as const));
-    return { bundle, folder: spec.folder ?? "." };
+    return { bundle, directory: spec.directory ?? "." };
   }
 
   /** Returns the number of the event before the coordinator's last run began. */

@@ -83,13 +83,13 @@ export class Journal extends JobJournal {
   }
 
   /** Completes the planning: records the digest over all plans, and the files that they were made from. */
-  async completePlanning(id: string, digest: string, { bundle, folder }: PackedFiles): Promise<void> {
+  async completePlanning(id: string, digest: string, { bundle, directory }: PackedFiles): Promise<void> {
     const { spec } = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET digest = $2, spec = $3 WHERE id = $1", [
         id,
         digest,
-        JSON.stringify({ ...spec, folder }),
+        JSON.stringify({ ...spec, directory }),
       ]);
       for (const [path, content] of bundle) {
         await transaction.query("INSERT INTO rollout_files (rollout, path, content) VALUES ($1, $2, $3)", [
@@ -180,7 +180,7 @@ export class Journal extends JobJournal {
     id: string,
     position: number,
     state: WaveState,
-    details: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
+    details: { readonly soakUntilMs?: number; readonly health?: { isHealthy: boolean; message: string } } = {},
   ): Promise<void> {
     const now = this.now();
     const { spec } = await this.getRollout(id);

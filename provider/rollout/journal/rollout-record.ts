@@ -26,7 +26,7 @@ export interface RolloutSpec {
   readonly source: string;
   readonly project: string;
   /** The working directory of {@link PackedFiles}. Known once the planning is complete. */
-  readonly folder?: string;
+  readonly directory?: string;
   /** The day (UTC) for deciding what has expired. */
   readonly today: string;
   readonly waves: readonly Wave[];
@@ -103,7 +103,7 @@ export interface TenantSummary {
   /** The complete scope of a rollout that only prunes expired entries: the keys, and the URNs of their resources. */
   readonly only?: NonNullable<PlanFile["only"]> & { readonly targets: readonly string[] };
   /** Where its settings files override the baseline that they include, with file and line. Only the first ones. Absent: nowhere. */
-  readonly loosened?: readonly string[];
+  readonly overrides?: readonly string[];
 }
 
 /** The planning result of one tenant. */
@@ -173,7 +173,7 @@ export interface WaveRecord {
   readonly finishedAtMs: number | undefined;
   readonly soakUntilMs: number | undefined;
   readonly approvedAtMs: number | undefined;
-  readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
+  readonly health: { readonly isHealthy: boolean; readonly message: string } | undefined;
 }
 
 /** A tenant in the journal. */
@@ -198,5 +198,5 @@ export type FileBundle = ReadonlyMap<string, Uint8Array>;
 export interface PackedFiles {
   readonly bundle: FileBundle;
   /** The working directory, relative to the bundle's root: `.`, or `customers`. */
-  readonly folder: string;
+  readonly directory: string;
 }

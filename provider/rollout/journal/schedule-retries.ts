@@ -20,7 +20,7 @@ export async function scheduleRetries(transaction: Queryable, id: string): Promi
   // A wave without retried tenants keeps its health result and approval, unless it was unhealthy.
   const waves = await transaction.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
   for (const { position, health } of waves) {
-    if (health == null || decodeJson<NonNullable<WaveRunState["health"]>>(health).isWell !== false) continue;
+    if (health == null || decodeJson<NonNullable<WaveRunState["health"]>>(health).isHealthy !== false) continue;
     await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [
       id,
       Number(position),

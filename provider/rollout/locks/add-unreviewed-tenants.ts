@@ -14,6 +14,6 @@ export function addUnreviewedTenants(
       const sinceMs = sinceByTenant.get(name);
       return sinceMs === undefined ? [] : [{ name, sinceMs }];
     });
-    return unreviewedTenants.length === 0 ? wave : { ...wave, unseen: unreviewedTenants };
+    return unreviewedTenants.length === 0 ? wave : { ...wave, unreviewed: unreviewedTenants };
   });
 }

@@ -26,15 +26,15 @@ export async function buildRolloutLock(
     rollout: id,
     project: spec.project,
     state: isOpen ? "open" : "closed",
-    told: formatLockStatus(record),
+    status: formatLockStatus(record),
     journal: journalUrl,
     events: (await journal.getLastEvent(id)) ?? 0,
     at: new Date().toISOString(),
     pending: isOpen ? tenants.filter(isPending).map(({ target }) => target.stack) : [],
-    unseen: waves.flatMap((wave, index) =>
+    unreviewed: waves.flatMap((wave, index) =>
       findUnreviewedStacks(spec.waves[index], wave, tenants, index, getSkippedNames(spec.skipped)),
     ),
-    ...omitUndefined({ takenBack: rolledBack, task: spec.task, seq: record.seq }),
+    ...omitUndefined({ rolledBack: rolledBack, task: spec.task, seq: record.seq }),
   };
 }
 
@@ -75,7 +75,7 @@ function findUnreviewedStacks(
   if (wave === undefined) return [];
   const isReviewed = isWaveReviewed(wave, record);
   if (isReviewed && skipped.size === 0) return [];
-  const inherited = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+  const inherited = new Map((wave.unreviewed ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
   return tenants.flatMap(({ name, wave: tenantWave, attempt, target, startedAtMs, finishedAtMs }) => {
     // A skipped tenant was not reviewed with its wave.
     if (tenantWave !== index || (isReviewed && !skipped.has(name))) return [];
@@ -95,7 +95,7 @@ export function isWaveReviewed({ gate, soakMs, health }: Wave, record: WaveRecor
     record.state === "done" &&
     (!gate || record.approvedAtMs !== undefined) &&
     (soakMs === 0 || record.soakUntilMs !== undefined) &&
-    (health === undefined || record.health?.isWell === true)
+    (health === undefined || record.health?.isHealthy === true)
   );
 }
 

@@ -9,7 +9,7 @@ export function describeLock(lock: RolloutLock | UnreadableLock, commands: Rollo
     return `The rollout ${rollout} is being begun elsewhere, or was killed as it began. If no such run is under way: \`${abandon}\``;
   }
   return [
-    `The rollout ${rollout} of another journal (${lock.journal}) ${lock.told.replace(/\.$/, "")}; so it was told on ${lock.at}.`,
+    `The rollout ${rollout} of another journal (${lock.journal}) ${lock.status.replace(/\.$/, "")}; so it was status on ${lock.at}.`,
     `Go on with it where that journal is. If the journal is lost, abandon the rollout: \`${abandon}\`. To undo what it did then, put the settings files back (git revert) and run \`${commands.plan("tenants.yaml")}\`.`,
   ].join("\n");
 }

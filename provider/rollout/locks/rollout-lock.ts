@@ -20,7 +20,7 @@ const lockSchema = z.object({
   /**
    * Its state and what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.`
    */
-  told: z.string(),
+  status: z.string(),
   /** The location and machine of its journal, without a password. */
   journal: z.string(),
   /** Its position in the order in which rollouts started. Absent in locks that an earlier release wrote. */
@@ -32,11 +32,11 @@ const lockSchema = z.object({
   /** The stacks that it has not reached yet. */
   pending: z.array(z.string()).readonly(),
   /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
-  unseen: z.array(z.object({ name: z.string(), sinceMs: z.number() })).readonly(),
+  unreviewed: z.array(z.object({ name: z.string(), sinceMs: z.number() })).readonly(),
   /** The mode of an unattended rollout. Absent: the rollout applies the files. */
   task: z.enum(ROLLOUT_MODES).exactOptional(),
   /** The changes that this rollout rolled back, which must not return unless requested. */
-  takenBack: rolledBackSchema.exactOptional(),
+  rolledBack: rolledBackSchema.exactOptional(),
 });
 
 /**
@@ -71,6 +71,6 @@ export interface UnreadableLock {
 }
 
 /** Whether the lock has no further use. */
-export function isObsoleteLock({ state, unseen, takenBack }: RolloutLock): boolean {
-  return state === "closed" && unseen.length === 0 && (takenBack?.changes ?? []).length === 0;
+export function isObsoleteLock({ state, unreviewed, rolledBack }: RolloutLock): boolean {
+  return state === "closed" && unreviewed.length === 0 && (rolledBack?.changes ?? []).length === 0;
 }

@@ -60,14 +60,14 @@ export class RolloutLocks implements Disposable {
     const newest = new Map<string, UnreviewedChange>();
     for (const { name, ...change } of marks
       .filter((mark) => canReapply(task, mark))
-      .flatMap(({ seq, unseen }) => unseen.map((one) => ({ ...one, seq })))) {
+      .flatMap(({ seq, unreviewed }) => unreviewed.map((one) => ({ ...one, seq })))) {
       const known = newest.get(name);
       if (known === undefined || isNewer(change, known)) newest.set(name, change);
     }
     return {
       unreviewed: new Map([...newest].map(([name, { sinceMs }]) => [name, sinceMs])),
-      rolledBack: marks.flatMap(({ rollout: by, takenBack }) =>
-        takenBack === undefined ? [] : [{ ...takenBack, by }],
+      rolledBack: marks.flatMap(({ rollout: by, rolledBack }) =>
+        rolledBack === undefined ? [] : [{ ...rolledBack, by }],
       ),
     };
   }
@@ -170,10 +170,10 @@ export class RolloutLocks implements Disposable {
     await this.#save({
       ...mark,
       state: "closed",
-      told: "was abandoned by a person where its journal was not at hand",
+      status: "was abandoned by a person where its journal was not at hand",
       at: new Date().toISOString(),
       pending: [],
-      unseen: [...mark.unseen, ...unknown],
+      unreviewed: [...mark.unreviewed, ...unknown],
     });
     return unknown.length;
   }
@@ -234,7 +234,7 @@ export class RolloutLocks implements Disposable {
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has come further (it ${trimPeriod(mark.told)}), in the journal ${mark.journal}. Restore that one, and continue there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has come further (it ${trimPeriod(mark.status)}), in the journal ${mark.journal}. Restore that one, and continue there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -246,12 +246,12 @@ export class RolloutLocks implements Disposable {
       if (shared.length > 0) throw buildUnfinishedError(mark, shared, this.#commands);
     }
     if (spec.rollsBack !== undefined) return;
-    const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
+    const planned = new Set(spec.waves.flatMap(({ unreviewed = [] }) => unreviewed.map(({ name }) => name)));
     for (const mark of all.filter(isReadable)) {
-      const { rollout, project, unseen } = mark;
+      const { rollout, project, unreviewed } = mark;
       if (project !== spec.project || !canReapply(spec.task, mark)) continue;
       const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
-      const news = unseen.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
+      const news = unreviewed.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
       if (news.length === 0) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
@@ -269,7 +269,7 @@ export class RolloutLocks implements Disposable {
     const oldest = Date.now() - RETENTION_MS;
     for (const mark of await this.#store.read(own)) {
       const now = await this.#refreshFromJournal(mark);
-      const isOld = now?.state === "closed" && now.unseen.length === 0 && Date.parse(now.at) < oldest;
+      const isOld = now?.state === "closed" && now.unreviewed.length === 0 && Date.parse(now.at) < oldest;
       if (now === undefined || isOld) await this.#store.remove(mark.rollout);
       else kept.push(now);
       if (now !== undefined && now !== mark && isReadable(now)) await this.#save(now);
@@ -302,26 +302,26 @@ export class RolloutLocks implements Disposable {
     );
     for (const mark of await this.#listReadable(id)) {
       if (mark.project !== spec.project || !canReapply(spec.task, mark)) continue;
-      const unseen = mark.unseen.filter(({ name }) => !seen.has(name));
-      if (unseen.length < mark.unseen.length) await this.#save({ ...mark, unseen });
+      const unreviewed = mark.unreviewed.filter(({ name }) => !seen.has(name));
+      if (unreviewed.length < mark.unreviewed.length) await this.#save({ ...mark, unreviewed });
     }
   }
 
   /** A rollout that repeats a rolled-back change was requested explicitly. The change no longer counts as rolled back. */
   async #clearReapplied({ id, spec }: RolloutRecord, all: readonly RolloutLock[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
-    if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
+    if (!all.some(({ rolledBack }) => rolledBack !== undefined)) return;
     const reappliedSignatures = new Set<string>();
     for (const { name } of await this.#journal.listTenants(id)) {
       const plan = await this.#journal.readPlan(id, name);
       for (const one of plan === undefined ? [] : getPlanSignatures(plan)) reappliedSignatures.add(one);
     }
     for (const mark of all) {
-      const { takenBack } = mark;
-      if (takenBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
-      const changes = takenBack.changes.filter((one) => !reappliedSignatures.has(one));
-      if (changes.length === takenBack.changes.length) continue;
-      await this.#save({ ...mark, takenBack: { ...takenBack, changes } });
+      const { rolledBack } = mark;
+      if (rolledBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
+      const changes = rolledBack.changes.filter((one) => !reappliedSignatures.has(one));
+      if (changes.length === rolledBack.changes.length) continue;
+      await this.#save({ ...mark, rolledBack: { ...rolledBack, changes } });
     }
   }
 }
@@ -357,14 +357,14 @@ function buildBeginningError({ rollout }: UnreadableLock, commands: RolloutComma
 }
 
 function buildUnfinishedError(
-  { rollout, told, at, journal }: RolloutLock,
+  { rollout, status, at, journal }: RolloutLock,
   stacks: readonly string[],
   commands: RolloutCommands,
 ): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
     [
-      `The rollout ${rollout} has not come to these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(told)}. Nothing was changed.`,
+      `The rollout ${rollout} has not come to these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(status)}. Nothing was changed.`,
       `A lock next to the stacks says so (${at}). Its journal isn't this one, but ${journal}.`,
       `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
       `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
@@ -379,8 +379,8 @@ function describeLockLoss(mark: RolloutLock | UnreadableLock | undefined): strin
 }
 
 /** Returns a sentence that explains why a rollout can't continue. */
-function describeClosedLock({ told, at }: RolloutLock): string {
-  return `It ${trimPeriod(told)} (${at}).`;
+function describeClosedLock({ status, at }: RolloutLock): string {
+  return `It ${trimPeriod(status)} (${at}).`;
 }
 
 function trimPeriod(sentence: string): string {

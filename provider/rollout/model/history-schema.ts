@@ -133,7 +133,7 @@ export const detailsSchema = z
             wave: z.string().exactOptional(),
             tenant: jsonTextField("The skipped tenants.").exactOptional(),
             by: jsonTextField("The person who began it, continued it, or skipped somebody.").exactOptional(),
-            told: jsonTextField("Why it waits or stopped, or what the health check found.").exactOptional(),
+            detail: jsonTextField("Why it waits or stopped, or what the health check found.").exactOptional(),
           })
           .readonly(),
       )

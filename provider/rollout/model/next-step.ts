@@ -34,7 +34,7 @@ export interface WaveRunState {
   readonly soakUntilMs: number | undefined;
   readonly isApproved: boolean;
   /** The result of its health check. Undefined before the check. */
-  readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
+  readonly health: { readonly isHealthy: boolean; readonly message: string } | undefined;
 }
 
 /** The next step. Waves are identified by index, from 0. */
@@ -144,14 +144,14 @@ function stepAfterSoak(index: number, current: WaveRunState, runState: RunState)
   const { wave, health } = current;
   if (wave.health === undefined) return stepAfterReview(index, current, runState);
   if (health === undefined) return { kind: "check", wave: index };
-  if (health.isWell) return stepAfterReview(index, current, runState);
+  if (health.isHealthy) return stepAfterReview(index, current, runState);
   return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
 }
 
 /** An unchanged wave needs no soak, check or gate. The exception is an unreviewed change of an earlier rollout, if tenants follow. */
 function needsReview(index: number, { wave, counts }: WaveRunState, waves: readonly WaveRunState[]): boolean {
   if (counts.done + counts.failed > 0) return true;
-  return (wave.unseen ?? []).length > 0 && hasPendingAfter(index, waves);
+  return (wave.unreviewed ?? []).length > 0 && hasPendingAfter(index, waves);
 }
 
 function hasPendingAfter(index: number, waves: readonly WaveRunState[]): boolean {

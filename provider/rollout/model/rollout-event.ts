@@ -36,7 +36,7 @@ export type RolloutEventData =
   | {
       readonly kind: "wave-health";
       readonly wave: string;
-      readonly isWell: boolean;
+      readonly isHealthy: boolean;
       readonly message: string;
     }
   | { readonly kind: "wave-finished"; readonly wave: string; readonly done: number; readonly failed: number }

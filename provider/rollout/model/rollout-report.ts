@@ -68,7 +68,7 @@ const wave = z
       .readonly()
       .exactOptional()
       .describe("The hours in which none of its tenants is begun, as they were written."),
-    unseen: z
+    unreviewed: z
       .array(z.string())
       .readonly()
       .exactOptional()
@@ -77,7 +77,7 @@ const wave = z
     finishedAt: jsonTimeField("When it was through").exactOptional(),
     soakUntil: jsonTimeField("Until when it soaks or soaked").exactOptional(),
     health: z
-      .strictObject({ isWell: z.boolean(), message: z.string() })
+      .strictObject({ isHealthy: z.boolean(), message: z.string() })
       .readonly()
       .describe("The output of the health check.")
       .exactOptional(),
@@ -172,7 +172,7 @@ const tenant = z
       .readonly()
       .exactOptional()
       .describe("The tenant's unmanaged allows, as the plan saw them; the rollout leaves them."),
-    loosened: z
+    overrides: z
       .array(z.string())
       .readonly()
       .exactOptional()

@@ -23,7 +23,7 @@ export interface Wave {
    * Tenants with an unreviewed last change from an earlier rollout: its wave was abandoned at the gate, or before it was found
    * healthy. Before other tenants follow, this wave is reviewed as if that change were its own. Absent: none.
    */
-  readonly unseen?: readonly UnreviewedTenant[];
+  readonly unreviewed?: readonly UnreviewedTenant[];
 }
 
 /** A tenant with a change that was not reviewed as its wave requires. */

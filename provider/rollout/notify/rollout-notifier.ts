@@ -35,7 +35,7 @@ export class RolloutNotifier {
 
   /** Handles an event. Call it in the order of events. */
   handleEvent(event: RolloutEvent): void {
-    if (event.kind === "wave-health") this.#unhealthyWave = event.isWell ? undefined : event.wave;
+    if (event.kind === "wave-health") this.#unhealthyWave = event.isHealthy ? undefined : event.wave;
     const trigger = getNoticeTrigger(event, this.#unhealthyWave);
     if (trigger === undefined) return;
     this.#notifier.notify(trigger.kind, `${event.rollout}-${event.seq}`, async () =>

@@ -265,9 +265,9 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
   page.addHeading([`Waves (${formatNumber(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => getTextWidth(sanitizeLine(name)))));
   for (const [index, wave] of waves.entries()) {
-    const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [], closed = [] } = wave;
+    const { name, tenants, counts, maxConcurrent, tolerated, after, unreviewed = [], closed = [] } = wave;
     // There is nothing to wait for if nothing changes and no unreviewed tenants are left.
-    const hasReview = counts.pending > 0 || (unseen.length > 0 && hasLaterChanges[index] === true);
+    const hasReview = counts.pending > 0 || (unreviewed.length > 0 && hasLaterChanges[index] === true);
     const nextSteps = [
       ...(after.soakMs > 0 ? [`soaks ${formatDuration(after.soakMs)}`] : []),
       ...(after.isChecked ? ["is checked"] : []),
@@ -275,12 +275,12 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
     ].filter(() => hasReview);
     const summary = `${formatCount(tenants, "tenant")}, ${formatNumber(counts.pending)} to change, ${formatNumber(maxConcurrent)} at once, ${tolerated === 0 ? "none" : formatNumber(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${nextSteps.length === 0 ? "" : `; then ${nextSteps.join(", ")}`}`;
     page.addLabeledText(`· ${fitToWidth(sanitizeLine(name), width)}`, [summary], { indent: INDENT });
-    if (unseen.length > 0 && hasLaterChanges[index] === true) {
+    if (unreviewed.length > 0 && hasLaterChanges[index] === true) {
       const names = joinTexts(
-        unseen.slice(0, 5).map((one): SafeText => [untrusted(one)]),
+        unreviewed.slice(0, 5).map((one): SafeText => [untrusted(one)]),
         ", ",
       );
-      const suffix = unseen.length > 5 ? `, … and ${formatNumber(unseen.length - 5)} more` : "";
+      const suffix = unreviewed.length > 5 ? `, … and ${formatNumber(unreviewed.length - 5)} more` : "";
       page.addText(
         safeText`An earlier rollout's changes in ${names}${suffix} were never let through: this rollout checks them as if they were its own.`,
         {

@@ -34,13 +34,13 @@ export function packFiles(
   };
   for (const path of paths.sort()) addFile(path, path);
   for (const [name, source] of extraFiles) addFile(join(workDirectory, name), source);
-  return { bundle, folder: relative(root, workDirectory).split(sep).join("/") || "." };
+  return { bundle, directory: relative(root, workDirectory).split(sep).join("/") || "." };
 }
 
 /** Adds files to a bundle, by their paths relative to its working directory. */
-export function addFiles({ bundle, folder }: PackedFiles, extraFiles: ReadonlyMap<string, string>): PackedFiles {
-  const added = [...extraFiles].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
-  return { bundle: new Map([...bundle, ...added]), folder };
+export function addFiles({ bundle, directory }: PackedFiles, extraFiles: ReadonlyMap<string, string>): PackedFiles {
+  const added = [...extraFiles].map(([path, text]) => [posix.join(directory, path), Buffer.from(text)] as const);
+  return { bundle: new Map([...bundle, ...added]), directory };
 }
 
 /** A bundle that was laid out in its own directory. */
@@ -57,7 +57,7 @@ export interface BundleDirectory {
  * @param backend the URL of the state backend, if the user's project specifies one.
  */
 export function extractBundle(
-  { bundle, folder }: PackedFiles,
+  { bundle, directory }: PackedFiles,
   project: string,
   backend: string | undefined,
 ): BundleDirectory {
@@ -65,7 +65,7 @@ export function extractBundle(
     const scratch = createScratchDirectory("rollout");
     const remove = (): void => scratch[Symbol.dispose]();
     try {
-      return { path: writeBundle(scratch.path, { bundle, folder }, project, backend), remove };
+      return { path: writeBundle(scratch.path, { bundle, directory }, project, backend), remove };
     } catch (error) {
       remove();
       throw error;
@@ -76,11 +76,11 @@ export function extractBundle(
 /** @returns the path of the working directory. */
 function writeBundle(
   root: string,
-  { bundle, folder }: PackedFiles,
+  { bundle, directory }: PackedFiles,
   project: string,
   backend: string | undefined,
 ): string {
-  for (const path of [folder, ...bundle.keys()]) assertBundlePath(path);
+  for (const path of [directory, ...bundle.keys()]) assertBundlePath(path);
   // Marks the boundary that included files must not leave.
   mkdirSync(join(root, ".git"));
   for (const [path, content] of bundle) {
@@ -88,7 +88,7 @@ function writeBundle(
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content, { mode: 0o600 });
   }
-  const path = join(root, folder);
+  const path = join(root, directory);
   mkdirSync(path, { recursive: true });
   const settings = {
     name: project,

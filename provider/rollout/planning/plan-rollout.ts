@@ -159,7 +159,7 @@ export async function planRollout(
     await journal.recordPlans(id, planned);
     onProgress?.(digests.size, targets.length);
   };
-  const workDirectory = extractBundle({ bundle: new Map(), folder: "." }, spec.project, backend.url);
+  const workDirectory = extractBundle({ bundle: new Map(), directory: "." }, spec.project, backend.url);
   const oldFiles = options.files === undefined ? undefined : extractBundle(options.files, spec.project, backend.url);
   try {
     const requestContext: RequestContext = {

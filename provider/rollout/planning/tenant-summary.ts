@@ -17,7 +17,7 @@ const MAX_SUMMARY_CHANGES = 20;
 export function buildTenantSummary(
   plan: Plan,
   root: string | undefined,
-): Pick<TenantSummary, "planned" | "changes" | "alarms" | "loosened" | "unmanagedAllows"> {
+): Pick<TenantSummary, "planned" | "changes" | "alarms" | "overrides" | "unmanagedAllows"> {
   const { changes } = plan;
   const { added, changed, removed } = plan.counts;
   const countWithAlarm = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
@@ -30,7 +30,7 @@ export function buildTenantSummary(
       warning: countWithAlarm("warning"),
     },
     ...omitUndefined({
-      loosened: listOverrides(plan, root),
+      overrides: listOverrides(plan, root),
       unmanagedAllows: summarizeUnmanagedAllows(plan),
     }),
   };

@@ -1,6 +1,6 @@
 import { SettingsClient } from "../../client";
 import { assertValidProxies } from "../../client/address";
-import type { Permits } from "../../client/permits";
+import type { RequestLimiter } from "../../client/request-limiter";
 import { createAbortableTime } from "../../client/time";
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
 import { NO_STACK_CONFIG, readTimeoutMs } from "../../resources/configuration";
@@ -13,7 +13,7 @@ export interface RequestContext {
   /** The source of keys, and of the request timeout. */
   readonly environment: NodeJS.ProcessEnv;
   /** @param isAllowed called when a rate-limit token is due. */
-  readonly getTokens: (target: Target, isAllowed?: () => boolean) => Permits;
+  readonly getTokens: (target: Target, isAllowed?: () => boolean) => RequestLimiter;
   /** Aborts requests with its reason. Default: never. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,7 +42,7 @@ export async function useTargetClient<T>(
     timeoutMs,
     retries: requestPolicy.retryMode !== "none",
     retryForMs: requestPolicy.retryMode === "whole" ? undefined : timeoutMs,
-    permits: getTokens(target, () => !endSignal.aborted),
+    limiter: getTokens(target, () => !endSignal.aborted),
     signal: endSignal,
     time: createAbortableTime(endSignal),
   };

@@ -179,7 +179,7 @@ function formatFailedCount({ counts: { failed }, tolerated }: WaveProgress): str
 
 function formatWaveState(wave: WaveProgress, now: number): string {
   const { state, counts, maxConcurrent, workMs, soakUntilMs, health } = wave;
-  if (health?.isWell === false) return `unhealthy: ${sanitizeToWidth(health.message, 200)}`;
+  if (health?.isHealthy === false) return `unhealthy: ${sanitizeToWidth(health.message, 200)}`;
   switch (state) {
     case "pending":
       return `${formatNumber(maxConcurrent)} at once`;

@@ -71,7 +71,7 @@ function describeEvent(event: RolloutEvent): string {
     case "wave-soaking":
       return `all tenants of the wave are through; it soaks until ${formatTimestamp(event.until)}`;
     case "wave-health":
-      return `${event.isWell ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
+      return `${event.isHealthy ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "wave-finished":
       return `the wave is through: ${formatNumber(event.done)} changed, ${formatNumber(event.failed)} failed`;
     case "waiting":

@@ -57,7 +57,7 @@ export interface WaveProgress {
   /** By the host of the service. */
   readonly hosts: ReadonlyMap<string, HostProgress>;
   readonly soakUntilMs?: number;
-  readonly health?: { readonly isWell: boolean; readonly message: string };
+  readonly health?: { readonly isHealthy: boolean; readonly message: string };
   readonly durations: Durations;
 }
 
@@ -175,7 +175,7 @@ export class ProgressModel implements Progress {
       case "wave-health":
         this.#updateWave(event.wave, {
           state: "checking",
-          health: { isWell: event.isWell, message: event.message },
+          health: { isHealthy: event.isHealthy, message: event.message },
         });
         return;
       case "wave-finished":
@@ -353,7 +353,7 @@ function getOrAddHost(wave: MutableWaveProgress, name: string): MutableHostProgr
 function resumeWave(wave: MutableWaveProgress): void {
   if (wave.state === "stopped") wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
   // The health check runs again.
-  if (wave.health?.isWell === false) delete wave.health;
+  if (wave.health?.isHealthy === false) delete wave.health;
 }
 
 /** A released tenant that the end of a run left behind begins when the rollout is resumed. */

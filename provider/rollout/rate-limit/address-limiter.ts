@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Permits, Time } from "../../client";
+import type { RequestLimiter, Time } from "../../client";
 import { normalizeBaseUrl } from "../../client/address";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
@@ -56,7 +56,7 @@ export class AddressLimiter {
    * @param isAllowed called when a token is due. If it returns false, the request is rejected.
    * @throws {ConfigurationError} if the address is invalid.
    */
-  getTokens(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
+  getTokens(baseUrl: string, isAllowed: () => boolean = () => true): RequestLimiter {
     const address = canonicalizeAddress(baseUrl);
     const bucket = this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);

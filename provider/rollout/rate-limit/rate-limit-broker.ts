@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Permits } from "../../client";
+import type { RequestLimiter } from "../../client";
 import type { Database } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 import { toTemporaryDirectoryError } from "../model/temporary-directory";
@@ -30,7 +30,7 @@ export class RateLimitBroker {
    *
    * @param isAllowed called for each token: whether the caller may continue. Default: always.
    */
-  getTokens(address: string, limit: ServiceLimit | undefined, isAllowed?: () => boolean): Permits {
+  getTokens(address: string, limit: ServiceLimit | undefined, isAllowed?: () => boolean): RequestLimiter {
     return this.#getLimiterEntry(address, limit).limiter.getTokens(address, isAllowed);
   }
 
@@ -54,7 +54,7 @@ export class RateLimitBroker {
       throw toTemporaryDirectoryError(error);
     });
     return {
-      environment: { EMAIL_SECURITY_PERMITS: server.address, EMAIL_SECURITY_PERMITS_TOKEN: token },
+      environment: { EMAIL_SECURITY_RATE_LIMITER: server.address, EMAIL_SECURITY_RATE_LIMITER_TOKEN: token },
       revoke: () => this.#grants.delete(token),
     };
   }

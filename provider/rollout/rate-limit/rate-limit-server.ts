@@ -1,21 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Permits } from "../../client";
+import type { RequestLimiter } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import { getMachineTimeMs, onLines, writeLine } from "../../tenant/rate-limit-client";
 import type { AddressLimiter } from "./address-limiter";
 
 /** The server that issues rate-limit tokens to child processes. */
 export interface RateLimitServer {
-  /** The value of `EMAIL_SECURITY_PERMITS`: a socket in a directory that only this user may enter, or a named pipe. */
+  /** The value of `EMAIL_SECURITY_RATE_LIMITER`: a socket in a directory that only this user may enter, or a named pipe. */
   readonly address: string;
   /** Closes all connections. Clients send no further requests to the service. */
   close(): Promise<void>;
 }
 
 export interface RateLimitServerOptions {
-  /** Whether the holder of this token (`EMAIL_SECURITY_PERMITS_TOKEN`) may still make requests. Called whenever a request is due. */
+  /** Whether the holder of this token (`EMAIL_SECURITY_RATE_LIMITER_TOKEN`) may still make requests. Called whenever a request is due. */
   readonly isAllowed: (token: string) => boolean;
 }
 
@@ -24,7 +24,7 @@ export async function startRateLimitServer(
   limiter: AddressLimiter,
   { isAllowed }: RateLimitServerOptions,
 ): Promise<RateLimitServer> {
-  const directory = process.platform === "win32" ? undefined : createScratchDirectory("permits");
+  const directory = process.platform === "win32" ? undefined : createScratchDirectory("limiter");
   const address =
     directory === undefined
       ? String.raw`\\.\pipe\email-security-${randomBytes(16).toString("hex")}`
@@ -48,8 +48,8 @@ export async function startRateLimitServer(
 }
 
 /** @param authenticate returns the rate limiter for a token and an address. Throws if either is invalid. */
-function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: string) => Permits): void {
-  let tokens: Permits | undefined;
+function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: string) => RequestLimiter): void {
+  let tokens: RequestLimiter | undefined;
   // A dying child breaks its connection, which the close event already reports.
   socket.on("error", () => {});
   socket.unref();
@@ -63,7 +63,7 @@ function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: stri
   });
 }
 
-function handleLine(line: string, socket: Socket, tokens: Permits): void {
+function handleLine(line: string, socket: Socket, tokens: RequestLimiter): void {
   if (line === "t") {
     tokens.take().then(
       () => writeLine(socket, `g ${getMachineTimeMs()}`),

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { UNLIMITED_PERMITS } from "../../client/permits";
+import { UNLIMITED_REQUESTS } from "../../client/request-limiter";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { quote } from "../../settings/text";
 import type { Database } from "../database/database";
@@ -30,7 +30,7 @@ export async function openSharedRateLimiter(
   log: (line: string) => void,
 ): Promise<SharedRateLimiter> {
   if (journalUrl === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
-    return { getTokens: () => UNLIMITED_PERMITS, grant: async () => undefined, close: async () => {} };
+    return { getTokens: () => UNLIMITED_REQUESTS, grant: async () => undefined, close: async () => {} };
   }
   const database = await openLimitDatabase(journalUrl, log);
   const broker = new RateLimitBroker(database);

@@ -97,7 +97,7 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
         soakMs = 0,
         gate = false,
         health,
-        unseen = [],
+        unreviewed = [],
         closed = [],
       } = spec.waves[index] ?? {};
       const waveTenants = tenants.filter((tenant) => tenant.wave === index);
@@ -110,7 +110,7 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
         tolerated,
         after: { soakMs, isChecked: health !== undefined, isGated: gate },
         ...(closed.length === 0 ? {} : { closed: [...new Set(closed.map(({ text }) => text))] }),
-        ...(unseen.length === 0 ? {} : { unseen: unseen.map((tenant) => tenant.name) }),
+        ...(unreviewed.length === 0 ? {} : { unreviewed: unreviewed.map((tenant) => tenant.name) }),
         ...(wave.startedAtMs === undefined ? {} : { startedAt: formatIsoTime(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: formatIsoTime(wave.finishedAtMs) }),
         ...(wave.soakUntilMs === undefined ? {} : { soakUntil: formatIsoTime(wave.soakUntilMs) }),
@@ -145,7 +145,7 @@ function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: Rol
     ...(summary?.left === undefined ? {} : { left: summary.left }),
     ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
     ...(summary?.unmanagedAllows === undefined ? {} : { unmanagedAllows: summary.unmanagedAllows }),
-    ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
+    ...(summary?.overrides === undefined ? {} : { overrides: summary.overrides }),
     ...(error === undefined
       ? {}
       : { error: isClosed ? { ...error, advice: replaceResumeAdvice(error.advice, rolloutState) } : error }),

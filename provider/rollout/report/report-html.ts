@@ -170,7 +170,7 @@ function renderWaveHtml(
     formatWaveSummary(wave, labels),
     safeText`${wave.maxConcurrent} at once`,
     ...(workMs === undefined ? [] : [safeText`took ${formatDuration(workMs)}`]),
-    ...(wave.health?.isWell === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
+    ...(wave.health?.isHealthy === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
     ...(wave.after.isGated ? [["a person says when to go on"]] : []),
   ];
   return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>

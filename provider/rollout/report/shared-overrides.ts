@@ -11,8 +11,8 @@ export interface SharedOverride {
 /** Groups the overrides of hundreds of tenants, so that a reviewer sees each only once. The most common come first. */
 export function groupOverrides(tenants: readonly TenantReport[]): readonly SharedOverride[] {
   const byText = new Map<string, { text: string; tenants: string[] }>();
-  for (const { name, loosened = [] } of tenants) {
-    for (const text of loosened) {
+  for (const { name, overrides = [] } of tenants) {
+    for (const text of overrides) {
       const key = text.replaceAll(name, "…");
       const existing = byText.get(key);
       if (existing === undefined) byText.set(key, { text, tenants: [name] });

@@ -27,7 +27,7 @@ export function formatWaveSummary(
     return [state === "failed" && tolerated > 0 ? `${count} (${formatNumber(tolerated)} tolerated)` : count];
   });
   const summary = joinWithAnd(parts);
-  return health === undefined || health.isWell
+  return health === undefined || health.isHealthy
     ? summary
     : safeText`${summary}; unhealthy: ${untrustedSentence(health.message)}`;
 }

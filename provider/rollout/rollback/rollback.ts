@@ -124,7 +124,7 @@ export async function prepareRollback(
         : target;
     }),
     waves: spec.waves
-      .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
+      .map(({ unreviewed: _unseen, health, closed, ...wave }): Wave => {
         const tenants = wave.tenants.flatMap((name) => currentName.get(name) ?? []);
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
         return { ...wave, tenants, ...omitUndefined({ health, closed }) };
@@ -231,8 +231,8 @@ function excludeMissingTargets(
   );
 }
 
-function containsSettings({ bundle, folder }: PackedFiles, settings: string): boolean {
-  return bundle.has(posix.normalize(join(folder, settings).replaceAll("\\", "/")));
+function containsSettings({ bundle, directory }: PackedFiles, settings: string): boolean {
+  return bundle.has(posix.normalize(join(directory, settings).replaceAll("\\", "/")));
 }
 
 async function readStoredPlan(journal: Journal, id: string, name: string): Promise<Plan> {

@@ -160,7 +160,7 @@ export function planTenantAddition(
   if (likelyTenant !== undefined) {
     const { name } = likelyTenant.target;
     throw new OtherTenantError(
-      `${quote(target.name)} looks like a tenant that is there already: ${likelyTenant.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --beside ${name}.`,
+      `${quote(target.name)} looks like a tenant that is there already: ${likelyTenant.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --distinct-from ${name}.`,
     );
   }
   const newFile = buildTenantFile(observed, { host, ownDomains, metadata, ...(baseline && { baseline }) });

@@ -69,7 +69,7 @@ test("excludes rate-limit waits and item processing from the limit", async () =>
     },
     refused: () => {},
   };
-  await using client = new TestClient(service, { time, permits: tokens });
+  await using client = new TestClient(service, { time, limiter: tokens });
   expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(5);
   let count = 0;
   for await (const _item of client.vipEmployees.iterate()) {

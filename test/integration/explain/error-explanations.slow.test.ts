@@ -111,7 +111,7 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
     [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d" }]);
-  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false });
   await database.query("UPDATE rollout_tenants SET attempt = 1 WHERE rollout = $1", [id]);
   await journal.close();

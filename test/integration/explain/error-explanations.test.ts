@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { RunCancelledError } from "../../../provider/client/permits";
+import { RunCancelledError } from "../../../provider/client/request-limiter";
 import { type ErrorCode, EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { requireEngine } from "../../../provider/engine";
 import { FileLocks } from "../../../provider/files/file-locks";
@@ -116,7 +116,10 @@ const PROVOKED: Provocations<QuickCode> = {
   },
   ERR_NO_TOKEN: async (directory) => {
     // Nothing listens on this socket any more.
-    const environment = { EMAIL_SECURITY_PERMITS: join(directory, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
+    const environment = {
+      EMAIL_SECURITY_RATE_LIMITER: join(directory, "gone"),
+      EMAIL_SECURITY_RATE_LIMITER_TOKEN: "t",
+    };
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },
@@ -186,7 +189,7 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_TEMPORARY_DIRECTORY: async (directory) => {
     vi.stubEnv("TMPDIR", join(directory, "nowhere"));
     try {
-      return await thrown(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined));
+      return await thrown(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined));
     } finally {
       vi.unstubAllEnvs();
     }

@@ -491,7 +491,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
       ],
       [
         [],
-        "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
+        "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
       ],
       [
         ["--to", join(directory, "new"), "--whole-lists"],

@@ -33,7 +33,7 @@ describe("email-security lint with a policy that requires approvals", () => {
     const json = await emailSecurity(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
-    expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notAsked: 0 });
+    expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notRequired: 0 });
     expect(report.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
     const sarif = await emailSecurity(made.history.path, [...args, "--format", "sarif"]);
     expect(JSON.parse(sarif.stdout)).toMatchObject({

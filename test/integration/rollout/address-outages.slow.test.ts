@@ -4,7 +4,7 @@ import { createServer as createPlainServer, type Server as PlainServer, type Soc
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNLIMITED_PERMITS } from "../../../provider/client/permits";
+import { UNLIMITED_REQUESTS } from "../../../provider/client/request-limiter";
 import { requireEngine } from "../../../provider/engine";
 import { checkHealth } from "../../../provider/rollout/execution/health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
@@ -305,7 +305,7 @@ describe("a threat health check", () => {
         EMAIL_SECURITY_KEY_VARIABLES: [...named("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
-      getTokens: () => UNLIMITED_PERMITS,
+      getTokens: () => UNLIMITED_REQUESTS,
     };
     const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
@@ -330,7 +330,7 @@ describe("a threat health check", () => {
         now: () => 60_000,
       },
     );
-    expect(found).toMatchObject({ isWell: false, message: expect.stringContaining("… and 30 more.") });
+    expect(found).toMatchObject({ isHealthy: false, message: expect.stringContaining("… and 30 more.") });
     expect(silent.keys.length).toBeLessThanOrEqual(1 + WITNESSES);
     expect(living.keys).toHaveLength(2);
   });

@@ -119,7 +119,7 @@ async function plan(database: Database): Promise<string> {
     id,
     NAMES.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
   );
-  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
   return id;
 }
 

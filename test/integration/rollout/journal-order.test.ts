@@ -127,7 +127,7 @@ async function applyRollout(journal: Journal, seq?: number): Promise<string> {
     [targetOf("acme", "https://a.example")],
   );
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
-  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false, ...omitUndefined({ seq }) });
   await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {} } as never);
   const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "runner:1");

@@ -14,7 +14,7 @@ import { CrashingDatabase } from "../../support/crashing-database";
 import { deeds, expectWhole, JournalStory, targetOf } from "../../support/journal-story";
 import { stories } from "../../support/scale";
 
-const NO_FILES = { bundle: new Map<string, Uint8Array>(), folder: "." };
+const NO_FILES = { bundle: new Map<string, Uint8Array>(), directory: "." };
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-journal-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -114,7 +114,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.completePlanning(id, "d", NO_FILES);
   const waves = async () => (await journal.listWaves(id)).map(({ state, health }) => ({ state, health }));
   const approved = async () => (await journal.listWaves(id))[0]?.approvedAtMs;
-  const unhealthyResult = { isWell: false, message: "threats rose" };
+  const unhealthyResult = { isHealthy: false, message: "threats rose" };
 
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
@@ -143,7 +143,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   const claim = await journal.begin(job, "one:1");
   if (claim === undefined) throw new Error("It was not begun.");
   await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
-  await journal.setWaveState(id, 0, "done", { health: { isWell: true, message: "" } });
+  await journal.setWaveState(id, 0, "done", { health: { isHealthy: true, message: "" } });
   await journal.setWaveState(id, 1, "running");
   // A wave that completed with a failure runs again, and so do all later waves.
   await journal.start(id, { retry: true });

@@ -15,12 +15,12 @@ const mark = (rollout: string, message: string): RolloutLock => ({
   rollout,
   project: "fleet",
   state: "open",
-  told: message,
+  status: message,
   at: "2026-11-21T08:00:00.000Z",
   journal: "here",
   events: 1,
   pending: ["t0"],
-  unseen: [],
+  unreviewed: [],
 });
 
 it("writes a rollout lock even after somebody removed it", async () => {

@@ -103,7 +103,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
       },
     }));
     await journal.recordPlans(id, tenants);
-    await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+    await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
     await journal.start(id, { retry: false });
     const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
     await journal.release(id, 0, ROLLED_OUT, queue);

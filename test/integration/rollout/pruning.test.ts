@@ -84,7 +84,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   };
   const before = await readState();
   expect(before.shown[0]?.changes).toEqual([added("evil.example", FACTS), MOVED, VIP]);
-  expect(before.markOfBack.takenBack?.changes).toHaveLength(3);
+  expect(before.markOfBack.rolledBack?.changes).toHaveLength(3);
   expect(before.happened.map(({ kind, by }) => [kind, by])).toEqual([
     ["planned", undefined],
     ["started", "dana@build-7"],

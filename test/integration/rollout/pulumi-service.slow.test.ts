@@ -19,12 +19,12 @@ const mark: RolloutLock = {
   rollout: OWN,
   project: "fleet",
   state: "open",
-  told: "waits",
+  status: "waits",
   at: "2026-11-21T08:00:00.000Z",
   journal: "here",
   events: 1,
   pending: ["t0"],
-  unseen: [],
+  unreviewed: [],
 };
 
 let server: Server;

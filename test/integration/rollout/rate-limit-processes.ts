@@ -27,8 +27,8 @@ const TENANT = `
   ${RUN_SOURCES}
   const { service, requests, atOnce } = JSON.parse(process.env.RUN);
   const { SettingsClient } = await import(process.env.CLIENT);
-  const { getRateLimiter } = await import(process.env.PERMITS);
-  const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, permits: getRateLimiter(process.env, service) });
+  const { getRateLimiter } = await import(process.env.LIMITER_MODULE);
+  const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, limiter: getRateLimiter(process.env, service) });
   let left = requests;
   const work = async () => {
     while (left-- > 0) await client.vipEmployees.list();
@@ -76,10 +76,10 @@ export function startTenant({ name, tokenAddress, ...run }: TenantOptions): Chil
   return new ChildProgram(TENANT, {
     RUN: JSON.stringify(run),
     CLIENT: urlOf("client/index"),
-    PERMITS: urlOf("tenant/rate-limit-client"),
+    LIMITER_MODULE: urlOf("tenant/rate-limit-client"),
     KEY: name,
-    EMAIL_SECURITY_PERMITS: tokenAddress,
-    EMAIL_SECURITY_PERMITS_TOKEN: name,
+    EMAIL_SECURITY_RATE_LIMITER: tokenAddress,
+    EMAIL_SECURITY_RATE_LIMITER_TOKEN: name,
   });
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Permits } from "../../../provider/client";
+import type { RequestLimiter } from "../../../provider/client";
 import type { Database } from "../../../provider/rollout/database/database";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
@@ -15,7 +15,7 @@ let directory: string;
 let journal: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-limiter-"));
   journal = join(directory, "journal.db");
 });
 
@@ -87,9 +87,9 @@ it("shares one rate limit across machines whose clocks differ", async () => {
     const time = { now: () => Date.now() + ahead, sleep };
     const database = { dialect: "postgres", query: timed(databases[index] ?? databases[0]) } as const;
     return new AddressLimiter({ database, limits, time }).getTokens(address);
-  }) as [Permits, Permits];
+  }) as [RequestLimiter, RequestLimiter];
   const cameAt: number[] = [];
-  const takeAll = async (tokens: Permits, count: number) => {
+  const takeAll = async (tokens: RequestLimiter, count: number) => {
     const take = () => tokens.take().then(() => void cameAt.push(performance.now()));
     await Promise.all(Array.from({ length: count }, take));
   };

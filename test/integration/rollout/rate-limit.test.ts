@@ -18,7 +18,7 @@ let directory: string;
 let journal: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-limiter-"));
   journal = join(directory, "journal.db");
 });
 
@@ -109,7 +109,7 @@ describe("a rate limit server", () => {
 
   it("rejects invalid credentials and malformed messages", async () => {
     await using server = await startTokenServer();
-    const limiter = getRateLimiter({ EMAIL_SECURITY_PERMITS: server.address }, ADDRESS);
+    const limiter = getRateLimiter({ EMAIL_SECURITY_RATE_LIMITER: server.address }, ADDRESS);
     await expect(limiter?.take()).rejects.toThrow("may not change the tenant any more");
     for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
       const socket = connect(server.address);
@@ -123,7 +123,7 @@ describe("a rate limit server", () => {
 
   it("is used only by processes that a rollout started", async () => {
     await using server = await startTokenServer();
-    for (const environment of [{}, { EMAIL_SECURITY_PERMITS: "" }]) {
+    for (const environment of [{}, { EMAIL_SECURITY_RATE_LIMITER: "" }]) {
       expect(getRateLimiter(environment, ADDRESS)).toBeUndefined();
     }
     const limiter = getRateLimiter(environmentFor(server), ADDRESS);
@@ -150,5 +150,5 @@ async function startTokenServer(
 }
 
 function environmentFor({ address }: RateLimitServer): Record<string, string> {
-  return { EMAIL_SECURITY_PERMITS: address, EMAIL_SECURITY_PERMITS_TOKEN: "token" };
+  return { EMAIL_SECURITY_RATE_LIMITER: address, EMAIL_SECURITY_RATE_LIMITER_TOKEN: "token" };
 }

@@ -370,7 +370,7 @@ async function begun(
     }),
   );
   const bundle = new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from("version: 1\n")] as const));
-  await journal.completePlanning(id, "d", { bundle, folder: "." });
+  await journal.completePlanning(id, "d", { bundle, directory: "." });
   await journal.start(id, { retry: false });
   for (const [name, error] of Object.entries(went)) {
     await journal.finish(await claim(journal, id, name), error);

@@ -211,7 +211,7 @@ async function write(place: string, all: readonly Written[]): Promise<string[]> 
         ...(hasPlan ? { plan: "{}" } : {}),
       })),
     );
-    await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+    await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
     await journal.start(id, { retry: false });
     await database.query("UPDATE rollouts SET state = $2 WHERE id = $1", [id, state]);
     for (const { name, state: of, isBegun } of tenants) {

@@ -65,7 +65,7 @@ export function skippingStories(open: () => Promise<Database>): void {
         wave: "canary",
         tenant: "b",
         by: SKIPPED.by,
-        told: SKIPPED.reason,
+        status: SKIPPED.reason,
       };
       const { journal } = fleet;
       expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
@@ -92,7 +92,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.states(id)).toMatchObject({ c: "done", d: "done", e: "done" });
       expect((await report(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
       const mark = await buildRolloutLock(fleet.journal, id, "here");
-      expect(mark.unseen.map(({ name }) => name)).toEqual(["c"]);
+      expect(mark.unreviewed.map(({ name }) => name)).toEqual(["c"]);
     });
 
     it("is left out immediately by a running rollout", async () => {

@@ -107,7 +107,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   expect(existsSync(directory.at("settings/hooli.yaml"))).toBe(false);
 });
 
-it("rejects a tenant that looks like a listed one without --beside", async () => {
+it("rejects a tenant that looks like a listed one without --distinct-from", async () => {
   using directory = repository({
     "settings/one.yaml": `${own}ownDomains: [acme.example]\n`,
     "settings/two.yaml": `${own}ownDomains: [two.example]\n`,
@@ -118,14 +118,14 @@ it("rejects a tenant that looks like a listed one without --beside", async () =>
   expect([known.code, known.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /"acme" looks like a tenant that is there already: its VIPs have mailboxes of "acme\.example", an own domain of "one" \(tenants\.yaml:8\)\. Nothing was written.*--beside one\. \[ERR_OTHER_TENANT\]/,
+      /"acme" looks like a tenant that is there already: its VIPs have mailboxes of "acme\.example", an own domain of "one" \(tenants\.yaml:8\)\. Nothing was written.*--distinct-from one\. \[ERR_OTHER_TENANT\]/,
     ),
   ]);
-  const strange = await run("add", "acme", "--beside", "one", "--own-domains", "other.example");
+  const strange = await run("add", "acme", "--distinct-from", "one", "--own-domains", "other.example");
   expect([strange.code, strange.stderr]).toEqual([1, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(existsSync(directory.at("settings/acme.yaml"))).toBe(false);
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(before);
-  const addRun = await run("add", "acme", "--beside", "one");
+  const addRun = await run("add", "acme", "--distinct-from", "one");
   expect(addRun.code, addRun.stderr).toBe(2);
 
   // Without people, the tenant is recognized by entries that only one tenant declares.

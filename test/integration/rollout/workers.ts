@@ -1,4 +1,4 @@
-import { UNLIMITED_PERMITS } from "../../../provider/client/permits";
+import { UNLIMITED_REQUESTS } from "../../../provider/client/request-limiter";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { runRollout } from "../../../provider/rollout/execution/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
@@ -45,7 +45,7 @@ export async function begun(
     id,
     targets.map((target) => ({ name: target.name, state: "pending", digest: "d", summary, plan: "{}" })),
   );
-  await journal.completePlanning(id, "d", { bundle: new Map(), folder: "." });
+  await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false });
   const events: RolloutEvent[] = [];
   const never = new AbortController().signal;
@@ -59,7 +59,7 @@ export async function begun(
         queue,
         health: {
           rollout: id,
-          requestContext: { environment: {}, getTokens: () => UNLIMITED_PERMITS },
+          requestContext: { environment: {}, getTokens: () => UNLIMITED_REQUESTS },
           addressHealth: new AddressHealth({ probe: async () => {} }),
           now: Date.now,
         },

@@ -344,7 +344,7 @@ describe("a transient failure", () => {
     const { limit } = harness();
     const failures = [reset(), neverSent(), neverSent(), neverSent()];
     const failure = await limit.patch(() => Promise.reject(failures.shift())).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ tries: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
+    expect(failure).toMatchObject({ attempts: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
   });
 
   it("applies jitter to the upper half of the backoff", async () => {
@@ -397,7 +397,7 @@ describe("a transient failure", () => {
   it("isn't retried for a POST that may have been sent", async () => {
     const { limit } = harness();
     const unknown = failing(1, () => reset(calls.write));
-    await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, tries: 1 });
+    await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, attempts: 1 });
     expect(unknown.made.count).toBe(1);
     const unsent = failing(3, neverSent);
     expect(await limit.write(unsent.call)).toBe("done");
@@ -408,7 +408,7 @@ describe("a transient failure", () => {
     const pacer = new Limit({ time, retries: false, timeoutMs: 30_000 });
     for (const failure of [() => reset(calls.read), () => refusal()]) {
       const { made, call } = failing(1, failure);
-      await expect(pacer.read(call)).rejects.toMatchObject({ tries: 1 });
+      await expect(pacer.read(call)).rejects.toMatchObject({ attempts: 1 });
       expect(made.count).toBe(1);
     }
     expect(pacer.consumeRetryBudget()).toBe(false);
@@ -492,12 +492,12 @@ describe("a rate-limit token", () => {
     const { limit, time, marks, marked } = createTokenLimit(() => (isAllowed ? Promise.resolve() : no()));
     for (let at = 0; at < 30; at += 1) {
       await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
-        name: "PermitRefusedError",
+        name: "TokenRefusedError",
         code: "ERR_NO_TOKEN",
         message: "POST /api/v1/x was not sent: the tenant is another's.",
         outcomeUnknown: false,
         isTransient: false,
-        tries: 0,
+        attempts: 0,
       });
     }
     expect([marks.includes("sent"), marks.length, time.slept, limit.concurrency]).toEqual([false, 30, [], 16]);
@@ -511,7 +511,7 @@ describe("a rate-limit token", () => {
       code: "ERR_NO_TOKEN",
       message: "PATCH /api/v1/x was not sent again: the tenant is another's. Before: reset.",
       outcomeUnknown: true,
-      tries: 1,
+      attempts: 1,
     });
   });
 
@@ -531,7 +531,7 @@ describe("a rate-limit token", () => {
     expect(limit.concurrency).toBe(16);
     // The deadline starts with the first token; the second token comes after it.
     const { made, call } = failing(2, neverSent);
-    await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", tries: 1 });
+    await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", attempts: 1 });
     expect(made.count).toBe(1);
   });
 

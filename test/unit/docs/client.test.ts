@@ -29,7 +29,7 @@ it("documents every option", () => {
     allowInsecureHttp: true,
     maxResponseBytes: true,
     dispatcher: true,
-    permits: true,
+    limiter: true,
     time: true,
   };
   const documentedOptions = page.rows("Options").map(([name = ""]) => name.replaceAll("`", ""));

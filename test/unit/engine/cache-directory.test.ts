@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { cacheFolder } from "../../../provider/engine/cache-folder";
+import { getCacheDirectory } from "../../../provider/engine/cache-directory";
 
 const HOME = "/home/someone";
 
@@ -17,5 +17,5 @@ it.each<[string, NodeJS.Platform, NodeJS.ProcessEnv, string]>([
   ],
   ["a folder of the user's choice", "linux", { HOME, EMAIL_SECURITY_CACHE_DIR: "/mine" }, "/mine"],
 ])("returns the cache directory on %s", (_name, platform, env, directory) => {
-  expect(cacheFolder(env, platform)).toBe(directory);
+  expect(getCacheDirectory(env, platform)).toBe(directory);
 });

@@ -47,7 +47,7 @@ it("reports where it looked and how to install Pulumi", async () => {
 
 it("builds an environment in which the CLI finds Node.js and its hosts", async () => {
   const found = await requireEngine({ env: cacheWith("environment", ["3.259.0"]) });
-  expect(found.folder).toBe(dirname(found.command));
+  expect(found.directory).toBe(dirname(found.command));
   expect(found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({
     OTHER: "kept",
     EMAIL_SECURITY_CACHE_DIR: "/cache",
@@ -55,7 +55,7 @@ it("builds an environment in which the CLI finds Node.js and its hosts", async (
     PULUMI_SKIP_UPDATE_CHECK: "true",
     NO_PROXY: "127.0.0.1,localhost",
     no_proxy: "127.0.0.1,localhost",
-    Path: [found.folder, dirname(process.execPath), "/usr/bin"].join(delimiter),
+    Path: [found.directory, dirname(process.execPath), "/usr/bin"].join(delimiter),
   });
   const own = found.environment({ NODE_COMPILE_CACHE: "/own" });
   expect(own["NODE_COMPILE_CACHE"]).toBe("/own");

@@ -12,9 +12,9 @@ import {
 } from "../../../provider/tenant/rate-limit-client";
 
 it("closes the rate limit connections of one tenant only", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  const directory = mkdtempSync(join(tmpdir(), "email-security-limiter-"));
   const server = createServer();
-  const path = join(directory, "permits");
+  const path = join(directory, "limiter");
   await once(server.listen(path), "listening");
   const connected = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
     const environment = { [RATE_LIMIT_SOCKET_VARIABLE]: path, [RATE_LIMIT_SECRET_VARIABLE]: token };

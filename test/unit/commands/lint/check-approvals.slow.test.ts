@@ -164,7 +164,7 @@ describe("an existing entry", () => {
   it("needs no approval when reformatted, moved within its file or reviewed", async () => {
     const written = `version: 1\ninclude: [baseline.yaml]\ndeny: [evil.example]\nallow:\n  - value: OLD.example\n    comment: Contract\n    acceptRisk: all of it\n    approvedBy: Somebody Gone\n    reviewed: { on: 2026-11-20, by: Mei Chen }\n`;
     using made = change({ "settings/acme.yaml": written });
-    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 1 });
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notRequired: 1 });
   });
 
   it("needs approval when a moved entry reaches other tenants", async () => {
@@ -174,7 +174,7 @@ describe("an existing entry", () => {
       "settings/acme/allow.yaml": `${part}${old}`,
     };
     using made = change(files);
-    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 0 });
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notRequired: 0 });
     made.history.commit("Another tenant takes it in", {
       "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
     });
@@ -201,7 +201,7 @@ describe("an existing entry", () => {
       ],
       checked: 1,
       unchanged: 0,
-      notAsked: 0,
+      notRequired: 0,
     });
     history[Symbol.dispose]();
   });
@@ -318,7 +318,7 @@ it("requires no approval without a policy", async () => {
   history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
   history.git("switch", "--quiet", "--create", "change");
   history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
-  expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notAsked: 1 });
+  expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notRequired: 1 });
   history[Symbol.dispose]();
 });
 
@@ -331,7 +331,7 @@ it("requires approval for VIPs when the policy names them", async () => {
     "vips:\n  - ceo@acme.example\n  - cfo@acme.example\n  - { email: coo@acme.example, approvedBy: Tomas }\n";
   const head = history.commit("Change", { "settings/acme.yaml": `version: 1\n${policy}${vips}` });
   const result = await check(history, [{ login: "tomas-l", commit: head }]);
-  expect(result).toMatchObject({ checked: 2, unchanged: 1, notAsked: 0 });
+  expect(result).toMatchObject({ checked: 2, unchanged: 1, notRequired: 0 });
   expect(result.told).toEqual([expect.stringContaining('approval-missing: "cfo@acme.example"')]);
   history[Symbol.dispose]();
 });

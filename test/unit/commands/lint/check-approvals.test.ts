@@ -11,7 +11,7 @@ describe("an added entry", () => {
       told: [],
       checked: 1,
       unchanged: 1,
-      notAsked: 0,
+      notRequired: 0,
     });
   });
 
@@ -23,7 +23,7 @@ describe("an added entry", () => {
       ],
       checked: 1,
       unchanged: 1,
-      notAsked: 1,
+      notRequired: 1,
     });
   });
 

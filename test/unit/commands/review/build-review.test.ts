@@ -78,7 +78,7 @@ describe("a review", () => {
     expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
     const offline = review(files, undefined);
     expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: ended", "allow b.example: ending"]);
-    expect(offline.found.notAsked[0]).toContain("The tenant was not read");
+    expect(offline.found.notKnown[0]).toContain("The tenant was not read");
   });
 
   it("reports every broken policy rule", () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { UNLIMITED_PERMITS } from "../../../../provider/client/permits";
+import { UNLIMITED_REQUESTS } from "../../../../provider/client/request-limiter";
 import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
@@ -30,7 +30,7 @@ const allowing = (...commands: readonly (readonly string[])[]): HealthContext =>
 
 const context: HealthContext = {
   rollout: "r",
-  requestContext: { environment: {}, getTokens: () => UNLIMITED_PERMITS },
+  requestContext: { environment: {}, getTokens: () => UNLIMITED_REQUESTS },
   addressHealth: new AddressHealth({ probe: async () => {} }),
   now: () => 0,
 };
@@ -42,7 +42,7 @@ it("reports unhealthy when the rollout is aborted during the command", async () 
     aborted: aborted.signal,
   });
   aborted.abort();
-  expect(await checked).toMatchObject({ isWell: false });
+  expect(await checked).toMatchObject({ isHealthy: false });
 });
 
 it("kills a hanging command with its children and reports unhealthy", async () => {
@@ -50,7 +50,7 @@ it("kills a hanging command with its children and reports unhealthy", async () =
   const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
   const health = { command, timeoutMs: 300 };
   expect(await checkHealth({ ...wave, health }, [], allowing(command))).toEqual({
-    isWell: false,
+    isHealthy: false,
     message: '"sh" took longer than 0.3 s, and was killed: begun.',
   });
 });
@@ -59,7 +59,7 @@ it("doesn't run a command that isn't allowed and reports unhealthy", async () =>
   using directory = new LintedDirectory({});
   const command = ["touch", directory.path("was-run")];
   const health = { command, timeoutMs: 10_000 };
-  const { isWell: isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
+  const { isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
   expect(isHealthy).toBe(false);
   expect(message).toContain("The command can't be run: This run does not allow what");
   expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");

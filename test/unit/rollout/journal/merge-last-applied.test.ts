@@ -41,7 +41,7 @@ function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRo
     rolloutCount: 1,
     otherBackendCount: 2,
     readEarlier: async () => [],
-    readFiles: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), folder: "." }),
+    readFiles: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), directory: "." }),
   };
 }
 

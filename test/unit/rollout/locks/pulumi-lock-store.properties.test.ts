@@ -205,7 +205,7 @@ class Story {
       }),
     );
     await journal.recordPlans(id, planned);
-    await journal.completePlanning(id, `r1-${version}`, { bundle: new Map(), folder: "." });
+    await journal.completePlanning(id, `r1-${version}`, { bundle: new Map(), directory: "." });
     return id;
   }
 

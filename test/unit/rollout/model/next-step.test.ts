@@ -10,8 +10,8 @@ import { SETTLED_STATES, type TenantState, type Wave } from "../../../../provide
 import { type VirtualPlan, VirtualRollout, type VirtualTenant } from "../../../bench/virtual-rollout";
 
 const NOW = 1_000;
-const HEALTHY = { isWell: true, message: "well" };
-const UNHEALTHY = { isWell: false, message: "the command ended with 1" };
+const HEALTHY = { isHealthy: true, message: "well" };
+const UNHEALTHY = { isHealthy: false, message: "the command ended with 1" };
 
 describe("chooseNextStep", () => {
   it("begins the first unfinished wave", () => {
@@ -463,7 +463,7 @@ class Witness {
     if (until >= 0) expect(tenant.wave, "goes on after --until").toBeLessThanOrEqual(until);
   }
 
-  #check(wave: Wave): { isWell: boolean; message: string } {
+  #check(wave: Wave): { isHealthy: boolean; message: string } {
     this.#moment += 1;
     for (const name of wave.tenants) {
       expect(SETTLED_STATES).toContain(this.rollout.journal.tenants.get(name)?.state);

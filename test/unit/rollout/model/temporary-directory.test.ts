@@ -31,7 +31,7 @@ it.each([
 ])("reports a temporary directory %s with a remedy", (_, name, why) => {
   writeFileSync(join(directory, "file"), "");
   process.env["TMPDIR"] = join(directory, name);
-  expect(() => extractBundle({ bundle: new Map(), folder: "." }, "project", undefined)).toThrow(
+  expect(() => extractBundle({ bundle: new Map(), directory: "." }, "project", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_TEMPORARY_DIRECTORY", message: expect.stringMatching(why) }),
   );
 });

@@ -102,7 +102,7 @@ describe("rollout notices", () => {
   });
 
   it("go to the receivers configured for their events", async () => {
-    const unhealthyEvent = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
+    const unhealthyEvent = event(8, { kind: "wave-health", wave: "canary", isHealthy: false, message: "no mail" });
     const of = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },

@@ -24,7 +24,7 @@ it.each([
   ["settings/a.yaml", `${"../".repeat(20)}${directory.slice(1)}`],
   ["settings/a.yaml", directory],
 ])("extracts no file at %j in %j", (path, working) => {
-  expect(() => extractBundle({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
+  expect(() => extractBundle({ bundle: bundleOf(path), directory: working }, "fleet", undefined)).toThrow(
     expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),
   );
   expect(existsSync(target)).toBe(false);
@@ -32,7 +32,7 @@ it.each([
 
 it("extracts files with unusual but safe names", () => {
   const bundle = bundleOf("acme..eu/..settings/über ..yaml");
-  const work = extractBundle({ bundle, folder: "acme..eu" }, "fleet", undefined);
+  const work = extractBundle({ bundle, directory: "acme..eu" }, "fleet", undefined);
   try {
     expect(readFileSync(join(work.path, "..settings/über ..yaml"), "utf8")).toBe("x");
   } finally {
@@ -43,7 +43,7 @@ it("extracts files with unusual but safe names", () => {
 it("explains missing node_modules under Yarn Plug'n'Play", () => {
   Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
   try {
-    expect(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+    expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
       /^A rollout needs its packages in a directory node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
     );
   } finally {
@@ -56,7 +56,7 @@ it("names the required @pulumi/pulumi version", () => {
   const { version } = sdk;
   sdk.version = "3.149.0";
   try {
-    expect(() => extractBundle({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+    expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
       "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
     );
   } finally {

@@ -112,7 +112,7 @@ describe("a resumed rollout", () => {
     const [canary, early, rest] = after.waves;
     if (canary === undefined || early === undefined || rest === undefined) throw new Error("no waves");
     const counts = { ...early.counts, pending: left };
-    const health = { isWell: false, message: "threats rose" };
+    const health = { isHealthy: false, message: "threats rose" };
     const model = new ProgressModel({ ...after, waves: [canary, { ...early, counts, health }, rest] });
     expect(model.waves[1]).toMatchObject({ state: "stopped", health });
     model.handleEvent({ ...at, kind: "started", resumed: true });

@@ -111,7 +111,7 @@ function estimates(given: Circumstances): {
           });
         });
       },
-      check: () => ({ isWell: true, message: "" }),
+      check: () => ({ isHealthy: true, message: "" }),
     },
     clock,
   );

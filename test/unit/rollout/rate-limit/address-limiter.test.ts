@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Permits } from "../../../../provider/client";
+import type { RequestLimiter } from "../../../../provider/client";
 import type { Database } from "../../../../provider/rollout/database/database";
 import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
 import { ADDRESSES_TABLE } from "../../../../provider/rollout/database/tables";
@@ -20,7 +20,7 @@ const open: Database[] = [];
 let statements: string[];
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  directory = mkdtempSync(join(tmpdir(), "email-security-limiter-"));
   statements = [];
   const database = await connection();
   await database.query(ADDRESSES_TABLE);
@@ -56,7 +56,7 @@ async function limiter(
 }
 
 /** Takes this many tokens at once. Returns when they were issued, in milliseconds from the start. */
-async function takeAll(time: ScheduledTime, tokens: Permits, count: number): Promise<number[]> {
+async function takeAll(time: ScheduledTime, tokens: RequestLimiter, count: number): Promise<number[]> {
   const cameAt: number[] = [];
   const take = () => tokens.take().then(() => void cameAt.push(time.atMs - START));
   const all = Promise.all(Array.from({ length: count }, take));

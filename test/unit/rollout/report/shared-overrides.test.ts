@@ -39,7 +39,7 @@ describe.each(all)("a rollout report as %s", (format) => {
   it("lists tenants' policy overrides, identical ones once", () => {
     const what = (name: string) => `settings/${name}.yaml:4: \`policy.requireTicket\` is [] here`;
     const report = reportWith(({ name }, index) => ({
-      loosened: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
+      overrides: [what(name), ...(index === 3 ? ["base.yaml:2: something else"] : [])],
     }));
     const text = shown(report);
     const plainText = words(text);
@@ -57,7 +57,7 @@ describe.each(all)("a rollout report as %s", (format) => {
   it("limits the overrides and shows hostile text as plain text", () => {
     const hostile = Object.values(HOSTILE);
     const report = reportWith((_tenant, index) => ({
-      loosened: Array.from({ length: 10 }, (_, n) => `${index} ${n} ${hostile[n]?.slice(0, 450)}`),
+      overrides: Array.from({ length: 10 }, (_, n) => `${index} ${n} ${hostile[n]?.slice(0, 450)}`),
     }));
     const text = shown(report);
     expect(text.length - shown(before).length).toBeLessThan(120_000);

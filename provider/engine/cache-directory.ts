@@ -8,7 +8,7 @@ import { join } from "node:path";
  * @param platform as in `process.platform`.
  * @returns an absolute path, which may not exist yet.
  */
-export function cacheFolder(
+export function getCacheDirectory(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
 ): string {
@@ -17,7 +17,7 @@ export function cacheFolder(
 
 /** Returns the compile cache of Node.js, which speeds up later starts: `NODE_COMPILE_CACHE`, otherwise our own directory. */
 export function getCompileCacheDirectory(env: NodeJS.ProcessEnv): string {
-  return env["NODE_COMPILE_CACHE"] || join(cacheFolder(env), "compiled");
+  return env["NODE_COMPILE_CACHE"] || join(getCacheDirectory(env), "compiled");
 }
 
 function getUserCacheDirectory(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {

@@ -2,12 +2,12 @@
  * A rate limit for the requests to a service. All tenants of one address share it, across all processes and machines of a
  * rollout.
  */
-export interface Permits {
+export interface RequestLimiter {
   /**
    * Waits for a rate limit token. The caller must send its request immediately, or not at all.
    *
    * @throws {Error} if no further request is allowed, for example because the run has lost its lock on the tenant. The
-   * message gives the reason as the rest of a sentence. The call then fails with a {@link PermitRefusedError}
+   * message gives the reason as the rest of a sentence. The call then fails with a {@link TokenRefusedError}
    * (`ERR_NO_TOKEN`), and nothing is sent.
    */
   take(): Promise<void>;
@@ -18,8 +18,8 @@ export interface Permits {
   refused(pauseMs: number): void;
 }
 
-/** The error of {@link Permits.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
+/** The error of {@link RequestLimiter.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
 export class RunCancelledError extends Error {}
 
 /** A rate limiter without a limit. */
-export const UNLIMITED_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };
+export const UNLIMITED_REQUESTS: RequestLimiter = { take: () => Promise.resolve(), refused: () => {} };
