@@ -7,7 +7,7 @@ import { canPrune } from "../../settings/list-mode";
 import { parseValidPatterns } from "../../settings/list-safeguards";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
 import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
-import { adoptRow } from "./entry-changes";
+import { adoptRow, logAdopted } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
 import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
@@ -133,13 +133,15 @@ export class ListEntryWriter {
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
         // A service may have the entry on both lists. Remove the one on the other list.
         if (await this.#tryUpdateRow(targetRow, entry)) {
-          await this.#removeFromOtherList(entry);
+          logAdopted(targetRow, entry, context);
+          await this.#removeFromOtherList({ ...entry, named: ownRow });
           return;
         }
       }
       const row = ownRow ?? targetRow ?? changedRow;
       // An earlier run declared the entry, or a refresh showed it, so the update is intended.
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
+        if (row === targetRow && !isAsDeclared(row, entry)) logAdopted(row, entry, context);
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
         else if (entry.list === "deny")
@@ -180,7 +182,7 @@ export class ListEntryWriter {
   }
 
   /** Removes what a move left behind on the other list. */
-  async #removeFromOtherList(entry: ListedEntry): Promise<void> {
+  async #removeFromOtherList(entry: ListedEntry & { readonly named?: AllowDenyEntryRow }): Promise<void> {
     await clearOtherList(
       entry,
       this.#context,
