@@ -27,7 +27,7 @@ import {
   type ChangeCount,
   type ChangeView,
   countChangeKinds,
-  type PlanMood,
+  type PlanStatus,
   type PlanView,
 } from "./plan-view";
 
@@ -193,7 +193,7 @@ export function renderPlanHeader(
   ].join("\n");
 }
 
-const ALERT_TYPES: Readonly<Record<PlanMood, string>> = {
+const ALERT_TYPES: Readonly<Record<PlanStatus, string>> = {
   refused: "CAUTION",
   danger: "CAUTION",
   accepted: "WARNING",

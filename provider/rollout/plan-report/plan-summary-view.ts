@@ -2,9 +2,9 @@ import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
 import {
   type ChangeCount,
   type ChangeView,
-  getPlanMood,
+  getPlanStatus,
   getPlanVerdict,
-  type PlanMood,
+  type PlanStatus,
 } from "../../plan/render/plan-view";
 import {
   formatCount,
@@ -37,7 +37,7 @@ export interface PlanSummaryInput {
 /** The view of a rollout's plan, independent of the format. */
 export interface PlanSummaryView {
   readonly title: SafeText;
-  readonly mood: PlanMood;
+  readonly mood: PlanStatus;
   readonly verdict: string;
   readonly headline: SafeText;
   /** The number of tenants, and the number of their changes by sign. */
@@ -89,7 +89,7 @@ function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant 
 export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
   const hasProblems = counts.failed + skipped.length + (plannedRollout.reappliedChanges?.length ?? 0) > 0;
-  const mood = getPlanMood(
+  const mood = getPlanStatus(
     plannedRollout.blockers.length > 0,
     {
       danger: combinedPlan.dangers.length,

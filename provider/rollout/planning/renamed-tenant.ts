@@ -169,11 +169,11 @@ function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: S
   return {
     heldCount: matchCount,
     declaredCount,
-    orphanedElements: undeclaredElements.toSorted((one, other) => rankElement(one) - rankElement(other)),
+    orphanedElements: undeclaredElements.toSorted((one, other) => rankByDanger(one) - rankByDanger(other)),
   };
 }
 
-function rankElement(text: string): number {
+function rankByDanger(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
