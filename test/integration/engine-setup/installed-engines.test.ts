@@ -21,7 +21,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     using workshop = new Workshop();
     const command = pulumi(workshop, "3.200.0");
     const engine = await requireEngine({ env: workshop.env });
-    expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", folder: workshop.programs });
+    expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", directory: workshop.programs });
   });
 
   it("is found in PULUMI_HOME or the installer's default directory", async () => {
@@ -35,7 +35,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     ] as const) {
       expect(await requireEngine({ env })).toMatchObject({
         source: "pulumi-home",
-        folder: join(workshop.directory, directory),
+        directory: join(workshop.directory, directory),
       });
     }
   });
@@ -75,7 +75,7 @@ describe.skipIf(!hasShell)("installed pulumi CLI", () => {
     pulumi(workshop, "3.300.0");
     workshop.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
     const env = { ...workshop.env, PATH: `${join(workshop.directory, "old")}:${workshop.env["PATH"]}` };
-    expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", folder: workshop.programs });
+    expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", directory: workshop.programs });
   });
 
   it("is queried for its version only when its file changed", async () => {

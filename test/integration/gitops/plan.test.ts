@@ -364,7 +364,7 @@ describe("a plan digest", () => {
     await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
     const moved = findStaleReason(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.details).toEqual([
-      "  allow gone.example: was to be removed, and is there as gone.example (graymail) now, allow without a comment",
+      "  allow gone.example (graymail): is allow without a comment now, and would be removed; the review did not show it",
     ]);
   });
 

@@ -67,7 +67,7 @@ export function skippingStories(open: () => Promise<Database>): void {
         wave: "canary",
         tenant: "b",
         by: SKIPPED.by,
-        status: SKIPPED.reason,
+        detail: SKIPPED.reason,
       };
       const { journal } = fleet;
       expect((await readRolloutDetails(journal, rolloutReport)).happened).toContainEqual(
