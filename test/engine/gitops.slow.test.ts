@@ -99,7 +99,7 @@ describe("approval", () => {
     const early = await repository.reviewed(pull);
     expect(early, early.log).toMatchObject({ result: "failure", code: 2 });
     expect(early.log).toMatch(
-      /says that "Tomas Lindqvist" approved it, and the last review of this change by "tlindqvist" isn't an approval/,
+      /declares that "Tomas Lindqvist" approved it, but the last review of this change by "tlindqvist" isn't an approval/,
     );
 
     await review("tlindqvist", "APPROVED", "08:02");
@@ -118,7 +118,7 @@ describe("approval", () => {
     await repository.git.git("switch", "--quiet", "main");
     const after = await repository.reviewed(pull);
     expect(after, after.log).toMatchObject({ result: "failure", code: 2 });
-    expect(after.log).toContain("in which it stands otherwise or not at all");
+    expect(after.log).toContain("where it is different or missing");
   });
 });
 

@@ -54,11 +54,11 @@ export async function showAndRunPlan(
     if (code === EXIT.changes) {
       console.error(
         report.counts.pending > 0
-          ? `Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`
-          : "Nothing was changed. Tenants are left out, see above; at the others, nothing is to do.",
+          ? `Nothing was changed. To apply exactly this plan, add --yes --plan-digest ${digest}`
+          : "Nothing was changed. Some tenants are left out, see above; the others need no change.",
       );
       if (blockingRollout !== undefined)
-        console.error(sanitizeMultiline(`But another rollout comes first. ${blockingRollout}`));
+        console.error(sanitizeMultiline(`Another rollout has to finish first. ${blockingRollout}`));
     }
     return code;
   }
@@ -74,14 +74,16 @@ export async function showAndRunPlan(
 /** Formats the number of tenants whose mail the output files cover. */
 function formatMailNote({ outputs }: RolloutRunOptions, mail: PlannedRollout["mail"]): string {
   if (mail === undefined || mail.evidenceByTenant.size === 0 || !outputs.some(showsMailEvidence)) return "";
-  return `, with what the mail of ${mail.evidenceByTenant.size} of ${formatCount(mail.candidateCount, "tenant")} says`;
+  return `, with mail evidence of ${mail.evidenceByTenant.size} of ${formatCount(mail.candidateCount, "tenant")}`;
 }
 
 function checkUntilWave({ waves }: RolloutReport, { until }: RolloutRunOptions): ExitCode | undefined {
   if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
   const names = waves.map(({ name }) => name).join(", ");
   console.error(
-    sanitizeMultiline(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`),
+    sanitizeMultiline(
+      `error: --until specifies an unknown wave, "${until}"; the waves are ${names}. Nothing was changed.`,
+    ),
   );
   return EXIT.error;
 }
@@ -94,7 +96,7 @@ function checkPlanRunnable(
 ): ExitCode | undefined {
   const { waves, tenants, counts } = report;
   if (blockers.length > 0) {
-    console.error("error: refused by a guard, see above. Nothing was changed.");
+    console.error("error: a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
@@ -115,17 +117,17 @@ function checkPlanRunnable(
   const flaggedCount = findFlaggedTenants(tenants, failOn).length;
   if (flaggedCount > 0) {
     console.error(
-      `error: the changes of ${formatCount(flaggedCount, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
+      `error: the changes of ${formatCount(flaggedCount, "tenant")} are blocked by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
     );
     return EXIT.refused;
   }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
     const isOldDigest = /^r1-/.test(planDigest.trim());
     const oldDigestNote = isOldDigest
-      ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
+      ? "The given digest is from an earlier release and covers less than a plan shows. "
       : "";
     console.error(
-      `error: ${oldDigestNote}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+      `error: ${oldDigestNote}the plan differs from the reviewed one: its digest is now ${digest}. The targets, the settings files or a tenant changed since the review. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }
@@ -133,7 +135,7 @@ function checkPlanRunnable(
   if (rolledBackChange !== undefined && yes === true && planDigest === undefined) {
     console.error(
       sanitizeMultiline(
-        `error: ${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
+        `error: ${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back changes that this plan would repeat (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
       ),
     );
     return EXIT.refused;
@@ -147,7 +149,7 @@ function checkPlanRunnable(
   return EXIT.error;
 }
 
-const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
+const FIX_RISKS = "Fix what is reported. If a risk is intended, give the reason in the entry's `acceptRisk`.";
 
 function findFlaggedTenants(
   tenants: readonly TenantReport[],
@@ -159,7 +161,7 @@ function findFlaggedTenants(
 
 /** Lists what `--fail-on` refuses, for the output files that people read. */
 function buildFailOnBlockers({ tenants }: RolloutReport, failOn: FailOnLevel | undefined): PlannedRollout["blockers"] {
-  const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
+  const message = `Changes of this tenant are blocked by --fail-on ${failOn}. ${FIX_RISKS}`;
   return findFlaggedTenants(tenants, failOn).map(({ name }) => ({
     tenant: name,
     guard: { code: FAIL_ON_BLOCKER, message },

@@ -340,7 +340,7 @@ describe("a plan digest", () => {
     const moved = findStaleReason(digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.part).toBe("observed");
     expect(moved?.details).toEqual([
-      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); who changed it since, the service does not tell',
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); the service doesn\'t report who changed it since',
     ]);
   });
 
@@ -364,7 +364,7 @@ describe("a plan digest", () => {
     await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
     const moved = findStaleReason(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.details).toEqual([
-      "  allow gone.example: was to be removed, and is there as gone.example (graymail) now, allow without a comment",
+      "  allow gone.example: was to be removed, and exists as gone.example (graymail) now, allow without a comment",
     ]);
   });
 
@@ -428,7 +428,7 @@ describe("a plan digest", () => {
     const now = await acme.plan(text, NOTHING, "prod");
     expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
     expect(findStaleReason(reviewed.digest, now, reviewed)?.details).toEqual([
-      '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
+      '  deny one.example: may replace one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
     ]);
     // An entry that is itself declared or removed can't be replaced.
     const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
@@ -499,7 +499,7 @@ describe("a plan with mail evidence", () => {
       const { changes, guards } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
       // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
-        const isRefused = readFileSync(directory.at(file), "utf8").includes("refused by --fail-on risk");
+        const isRefused = readFileSync(directory.at(file), "utf8").includes("blocked by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
       expect(guards).toEqual([]);
@@ -510,7 +510,7 @@ describe("a plan with mail evidence", () => {
     expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
-      expect.stringMatching(/say why in the\s+entry's `acceptRisk`/),
+      expect.stringMatching(/give the reason in the\s+entry's `acceptRisk`/),
     ]);
     const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);

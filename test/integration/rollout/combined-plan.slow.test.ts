@@ -35,12 +35,12 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   it("rejects --evidence when no document would show it", async () => {
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-    expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
+    expect(stderr).toContain("--evidence appears only in the Markdown or HTML of a plan");
     // Someone who asked for evidence would read that no mail was searched.
     for (const task of [["--only-expired"], ["--revert-drift"]]) {
       const outcome = await fleet.plan(["--evidence", "sample", ...task]);
       expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-      expect(outcome.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
+      expect(outcome.stderr).toContain("--only-expired and --revert-drift don't query mail");
     }
   });
 

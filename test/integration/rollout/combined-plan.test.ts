@@ -27,12 +27,12 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);
-    expect(stderr).toContain("Wrote plan.md, plan.html, with what the mail of 5 of 7 tenants says.");
-    expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
+    expect(stderr).toContain("Wrote plan.md, plan.html, with mail evidence of 5 of 7 tenants.");
+    expect(stderr).toContain("the changes of 1 tenant are blocked by --fail-on risk");
     expect(text).toContain(
       "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
     );
-    expect(text).toContain("Changes of this tenant are refused by --fail-on risk.");
+    expect(text).toContain("Changes of this tenant are blocked by --fail-on risk.");
     expect(text).toContain(
       "of 5 of 7 tenants in which something changes was looked at (`t0`, `t2`, `t3`, `t5` and `t6`), a sample",
     );

@@ -135,9 +135,12 @@ it("shows some violations of a long list and counts the rest", () => {
 
 describe("invalid policy", () => {
   it.each<[object, string]>([
-    [{ policy: { requireComments: ["allow"] } }, "policy: requireComments is not an argument; write requireComment"],
+    [
+      { policy: { requireComments: ["allow"] } },
+      "policy: requireComments isn't an argument; did you mean requireComment?",
+    ],
     [{ policy: { requireComment: ["alow"] } }, "policy: requireComment[0] "],
-    [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern isn't a valid regular expression"],
+    [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern isn't a valid RE2 regular expression"],
     [{ ownDomain: ["acme.example"] }, "The team's rules have ownDomain, which nobody reads."],
     [{ neverAccepted: ["allow-own-domains"] }, "have allow-own-domains, which nobody reads."],
   ])("rejects %j", (wrong, message) => {

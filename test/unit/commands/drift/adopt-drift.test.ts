@@ -320,7 +320,7 @@ describe("adopting removed entries", () => {
     }).adopt("removed");
     expect(meant.steps).toHaveLength(12);
     expect(() => world({ files: texts(""), rows: [row("deny", "theirs.example")] }).adopt(...ALL)).toThrow(
-      "another tenant than it is meant for",
+      "a different tenant than intended",
     );
   });
 });
