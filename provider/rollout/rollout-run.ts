@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { minimalEnv } from "../machine/child-environment";
-import { formatErrorWithCode } from "../settings/email-security-error";
+import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
 import { omitUndefined } from "../settings/omit-undefined";
 import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { EnginePool } from "./engine/engine-pool";
@@ -10,13 +10,14 @@ import { createTenantJob } from "./execution/tenant-job";
 import { WorkspaceCache } from "./execution/workspace-cache";
 import type { CurrentTargets } from "./journal/journal";
 import { formatRollbackProgress, readRollbackProgress } from "./journal/rollback-progress";
-import type { RolloutRecord } from "./journal/rollout-record";
+import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
+import type { RolloutLocks } from "./locks/rollout-locks";
 import { getOperatorName } from "./model/origin";
 import { RolloutError } from "./model/rollout-error";
 import type { RolloutEvent } from "./model/rollout-event";
 import type { RolloutReport } from "./model/rollout-report";
 import { getMarkerSequence } from "./model/stack-marker";
-import type { Target } from "./model/target";
+import type { Target, Targets } from "./model/target";
 import type { RolloutState } from "./model/wave";
 import { RolloutNotifier } from "./notify/rollout-notifier";
 import { AddressHealth } from "./probing/address-health";
@@ -96,12 +97,7 @@ export class RolloutRun {
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
       const current = currentTargets(record, recordedTargets);
-      const targets = (current?.targets ?? recordedTargets).filter(
-        ({ stack }) => current?.excludedStacks.has(stack) !== true,
-      );
-      // Write access to the journal must not permit more than write access to the targets file.
-      assertAllowed(record.spec.source, targets, record.spec.waves, environment);
-      assertRequestEnvironment(environment, targets);
+      assertUsable(record.spec, current?.targets ?? recordedTargets, current?.excludedStacks, environment);
       for (const note of current?.notes ?? []) this.#context.log(note);
       const notices = new RolloutNotifier(
         record.spec.notify,
@@ -236,7 +232,7 @@ export class RolloutRun {
         journal,
         commands,
         queue,
-        ...(leavesLocks ? { beforeWave: locks.createWaveCheck(id) } : {}),
+        ...(leavesLocks ? { beforeWave: this.#createWaveCheck(id, locks) } : {}),
         capacity: this.#context.getCapacity(request.maxConcurrent),
         health: {
           rollout: id,
@@ -253,6 +249,34 @@ export class RolloutRun {
       await broker.close();
       workspaces.close();
     }
+  }
+
+  /** Returns a check to call before each wave. A sentence that it returns prevents the wave. */
+  #createWaveCheck(id: string, locks: RolloutLocks): () => Promise<string | undefined> {
+    const checkLock = locks.createWaveCheck(id);
+    return async () => (await this.#rereadTargets(id)) ?? (await checkLock());
+  }
+
+  /**
+   * Updates the tenants to the present targets file, since a person may have removed one while the wave before soaked.
+   *
+   * @returns a sentence if the file can't be used, because nobody knows then which tenants it still names.
+   */
+  async #rereadTargets(id: string): Promise<string | undefined> {
+    const { journal, environment } = this.#context;
+    const { spec } = await journal.getRollout(id);
+    const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
+    let current: ComparedTargets;
+    try {
+      current = compareWithFile(spec, recordedTargets);
+      assertUsable(spec, current.targets, current.excludedStacks, environment);
+    } catch (error) {
+      if (!(error instanceof EmailSecurityError)) throw error;
+      return `Before the next wave, the targets file couldn't be used: ${formatErrorWithCode(error)}`;
+    }
+    for (const note of current.notes) this.#context.log(note);
+    await journal.updateTargets(id, current);
+    return undefined;
   }
 
   /** Updates the lock next to the stacks, and records how much of the original rollout is rolled back. */
@@ -282,16 +306,35 @@ export class RolloutRun {
 function currentTargets(
   { spec, startedAtMs }: RolloutRecord,
   recordedTargets: readonly Target[],
-): (TargetComparison & CurrentTargets) | undefined {
+): ComparedTargets | undefined {
   if (startedAtMs === undefined) return undefined;
-  const declared = readTargets(spec.source);
-  const isRollback = spec.rollsBack !== undefined;
-  const comparison = compareTargets(recordedTargets, declared, { ignoreSettings: isRollback });
-  const waveDifferences = isRollback ? undefined : describeWaveChanges(spec.waves, comparison.targets, declared);
+  const current = compareWithFile(spec, recordedTargets);
+  const waveDifferences =
+    spec.rollsBack === undefined ? describeWaveChanges(spec.waves, current.targets, current.declared) : undefined;
   const keptWavesNote = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waveDifferences}.`;
-  return {
-    ...comparison,
-    notes: waveDifferences === undefined ? comparison.notes : [...comparison.notes, keptWavesNote],
-    keyVariables: getKeyVariables(declared.targets),
-  };
+  return waveDifferences === undefined ? current : { ...current, notes: [...current.notes, keptWavesNote] };
+}
+
+/** The tenants of a rollout, compared with the present targets file. */
+interface ComparedTargets extends TargetComparison, CurrentTargets {
+  readonly declared: Targets;
+}
+
+/** @throws {TargetsFileError} if the file can't be read. */
+function compareWithFile({ source, rollsBack }: RolloutSpec, recordedTargets: readonly Target[]): ComparedTargets {
+  const declared = readTargets(source);
+  const comparison = compareTargets(recordedTargets, declared, { ignoreSettings: rollsBack !== undefined });
+  return { ...comparison, declared, keyVariables: getKeyVariables(declared.targets) };
+}
+
+/** Write access to the journal must not permit more than write access to the targets file. */
+function assertUsable(
+  { source, waves }: RolloutSpec,
+  targets: readonly Target[],
+  excludedStacks: ReadonlyMap<string, string> | undefined,
+  environment: NodeJS.ProcessEnv,
+): void {
+  const includedTargets = targets.filter(({ stack }) => excludedStacks?.has(stack) !== true);
+  assertAllowed(source, includedTargets, waves, environment);
+  assertRequestEnvironment(environment, includedTargets);
 }

@@ -1,3 +1,5 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
 
@@ -134,6 +136,19 @@ describe("tenant name reused for another company", () => {
     expect(fleet.holds("t2")).toEqual(OTHERS);
     const own = await fleet.rollout("resume");
     expect(own.code, own.output).toBe(0);
+  });
+});
+
+describe("another company's tenant under a new name", () => {
+  it.each([
+    { about: "in the same clone", forgets: [] },
+    { about: "in a clone without the journal", forgets: [".email-security"] },
+  ])("isn't taken for the tenant that left the targets file, $about", async ({ forgets }) => {
+    await fleet.write("tenants.yaml", targets("t2: {}"));
+    for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
+    const run = await fleet.begin({}, "rollout", "--yes").ended;
+    expect(run.code, run.output).toBe(0);
+    expect(fleet.holds("t2")).toContain("allow partner.example");
   });
 });
 

@@ -125,6 +125,51 @@ describe("resume", () => {
   });
 });
 
+describe("run that soaks between its waves", () => {
+  const SOAK = ", soak: 3s";
+
+  it("skips and names a tenant that left the targets file", async () => {
+    await replaceInTargets(", gate: true", SOAK);
+    const run = fleet.begin({}, "rollout", "--yes");
+    await run.seen(({ kind }) => kind === "wave-soaking");
+    await replaceInTargets("  t1: {}\n", "");
+    const ended = await run.ended;
+    expect(summarizeRun(ended), ended.output).toEqual([2, ["t0", "t2"]]);
+    expect(fleet.holds("t1")).toEqual([]);
+    expect(ended.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml doesn't name it any more" }]);
+  });
+
+  it("stops if the targets file takes a key from a variable that isn't allowed", async () => {
+    await replaceInTargets(", gate: true", SOAK);
+    const run = fleet.begin({ NEW_T1_KEY: fleet.environment["T1_KEY"] }, "rollout", "--yes");
+    await run.seen(({ kind }) => kind === "wave-soaking");
+    await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
+    const ended = await run.ended;
+    expect(begun(ended), ended.output).toEqual(["t0"]);
+    expect(ended.report().reason).toContain("ERR_ROLLOUT_NOT_ALLOWED");
+    const environment = {
+      NEW_T1_KEY: fleet.environment["T1_KEY"],
+      EMAIL_SECURITY_KEY_VARIABLES: `${fleet.environment["EMAIL_SECURITY_KEY_VARIABLES"]},NEW_T1_KEY`,
+    };
+    const resumed = await fleet.begin(environment, "rollout", "resume").ended;
+    expect(summarizeRun(resumed), resumed.output).toEqual([0, ["t1", "t2"]]);
+  });
+
+  it("stops before the next wave if the targets file can't be read", async () => {
+    await replaceInTargets(", gate: true", SOAK);
+    const before = await fleet.read("tenants.yaml");
+    const run = fleet.begin({}, "rollout", "--yes");
+    await run.seen(({ kind }) => kind === "wave-soaking");
+    await fleet.write("tenants.yaml", "tenants: [");
+    const ended = await run.ended;
+    expect(begun(ended), ended.output).toEqual(["t0"]);
+    expect(ended.report().reason).toMatch(/^Before the next wave, the targets file couldn't be used: /);
+    await fleet.write("tenants.yaml", before);
+    const resumed = await fleet.rollout("resume");
+    expect(summarizeRun(resumed), resumed.output).toEqual([0, ["t1", "t2"]]);
+  });
+});
+
 describe("rollback", () => {
   it("skips and names a removed tenant", async () => {
     await replaceInTargets(", gate: true", "");

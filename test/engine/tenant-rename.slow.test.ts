@@ -45,6 +45,30 @@ it.each([
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
 });
 
+it("keeps a skip of a tenant that was renamed by hand", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("skip", "t0", "--reason", "its owner objects")).toMatchObject({ code: 0 });
+  const before = fleet.holds("t0");
+
+  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
+  fleet.take();
+  const refused = await fleet.rollout("--yes");
+  expect(refused.code, refused.output).toBe(3);
+  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+    /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*skip.*"t0", since .* \(its owner objects\).*`email-security tenant rename t0 acme`/,
+  );
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+
+  expect((await fleet.begin({}, "tenant", "rename", "t0", "acme").ended).code).toBe(0);
+  const done = await fleet.rollout("--yes");
+  expect(done.code, done.output).toBe(0);
+  expect(done.report().skipped).toMatchObject([{ name: "acme", stack: "t0" }]);
+  expect(fleet.holds("t0")).toEqual(before);
+});
+
 it("keeps the stack of a tenant renamed by `tenant rename`", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");

@@ -15,6 +15,14 @@ export const WHOSE = { project: "p", backend: "b" } as const;
 
 const NEVER = new AbortController().signal;
 
+/** How {@link SkippingFleet} starts a rollout. */
+interface StartOptions {
+  /** Default: true. */
+  readonly retry?: boolean;
+  /** The stacks of the tenants that the targets file no longer names. Default: none. */
+  readonly left?: readonly string[];
+}
+
 /** A fleet of five tenants in two waves, changed only in memory; the coordinator and the journal are real. */
 export class SkippingFleet implements AsyncDisposable {
   readonly journal: Journal;
@@ -44,11 +52,12 @@ export class SkippingFleet implements AsyncDisposable {
     return this.#nowMs;
   }
 
-  /** Plans a rollout over these waves and returns its id. */
+  /** Plans a rollout over these waves and returns its id. @param stacks the stacks that aren't called like their tenants. */
   async plan(
     waves: Readonly<Record<string, readonly string[]>>,
     { health, ...more }: Partial<Wave> = {},
     spec: Partial<RolloutSpec> = {},
+    stacks: Readonly<Record<string, string>> = {},
   ): Promise<string> {
     const names = Object.values(waves).flat();
     const all = Object.entries(waves).map(
@@ -61,7 +70,7 @@ export class SkippingFleet implements AsyncDisposable {
     const about = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
     const id = await this.journal.create(
       { ...about, ...WHOSE, ...spec },
-      names.map((name) => targetOf(name, "https://a.example")),
+      names.map((name) => ({ ...targetOf(name, "https://a.example"), stack: stacks[name] ?? name })),
     );
     await this.journal.recordPlans(
       id,
@@ -71,10 +80,16 @@ export class SkippingFleet implements AsyncDisposable {
     return id;
   }
 
+  /** Starts or resumes the rollout, without the tenants that left the targets file. Doesn't run it. */
+  async start(id: string, { retry = true, left = [] }: StartOptions = {}): Promise<void> {
+    const excludedStacks = new Map(left.map((stack) => [stack, "tenants.yaml doesn't name it any more"]));
+    await this.journal.start(id, { retry, current: { updatedTargets: [], excludedStacks, keyVariables: [] } });
+  }
+
   /** Starts or resumes the rollout and runs it until it ends. Returns its final state. */
-  async run(id: string, { retry = true }: { readonly retry?: boolean } = {}): Promise<string> {
+  async run(id: string, options: StartOptions = {}): Promise<string> {
     const { journal } = this;
-    await journal.start(id, { retry });
+    await this.start(id, options);
     const change: TenantChangeHandler = async ({ target: { name } }) => {
       await this.meanwhile(name);
       if (this.failing.has(name)) throw new Error("The service refused it.");

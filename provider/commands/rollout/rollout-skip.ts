@@ -9,6 +9,7 @@ import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { SkippedTenantState, SkipResult } from "../../rollout/journal/skips";
+import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
 import type { SkipRequest } from "../../rollout/skipping/skip";
 import { isPostgresUrl } from "../../settings/postgres-url";
@@ -129,7 +130,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
 
 async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
   const { skip } = await import("../../rollout/skipping/skip.js");
-  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { journal, commands } = rollouts;
   const result = await skip(journal, reason, request);
   for (const tenantSkip of result.added) printLine(`Skipped from now on: ${formatSkip(tenantSkip)}.`);
@@ -174,7 +175,7 @@ function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean
 
 async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
   const { unskip } = await import("../../rollout/skipping/skip.js");
-  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
   const { skips, rollouts: affectedTenants, declared: names } = await unskip(rollouts.journal, request);
   for (const tenantSkip of skips) printLine(`No longer skipped: ${formatSkip(tenantSkip)}.`);
@@ -205,11 +206,13 @@ export async function printSkippedTenants(
   rollouts: Rollouts,
   record: RolloutRecord,
   label: string,
-  reportedNames: ReadonlySet<string> = new Set(),
+  reported: RolloutReport["skipped"] = [],
 ): Promise<void> {
-  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { listRolloutSkips } = await import("../../rollout/skipping/skip.js");
-  const skips = (await listRolloutSkips(rollouts.journal, record)).filter(({ name }) => !reportedNames.has(name));
+  const { createSkipLookup } = await import("../../rollout/journal/skips.js");
+  const findReported = createSkipLookup(reported);
+  const skips = (await listRolloutSkips(rollouts.journal, record)).filter((skip) => findReported(skip) === undefined);
   for (const tenantSkip of skips.slice(0, 20)) console.error(sanitizeMultiline(`${label}: ${formatSkip(tenantSkip)}.`));
   if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }

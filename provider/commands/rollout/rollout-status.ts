@@ -61,8 +61,7 @@ async function runRolloutStatusCommand(id: string | undefined, options: StatusOp
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     await writeOutputs(outputs, createReportRenderers(report));
-    const reportedNames = new Set((report.skipped ?? []).map(({ name }) => name));
-    await printSkippedTenants(rollouts, record, "Skipped now", reportedNames);
+    await printSkippedTenants(rollouts, record, "Skipped now", report.skipped);
     // Mention other open rollouts too: one may be waiting behind the newest.
     const otherOpen =
       id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpenRollout(candidate)) : [];

@@ -12,7 +12,7 @@ export async function printNextRollout(
   { database: databaseOption, pr }: JournalOptions & WriteOptions,
 ): Promise<void> {
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
-  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
   const commands = new RolloutCommands(databaseOption, getCommandName());
   const skip = await runWithJournalIfExists(

@@ -294,7 +294,7 @@ async function updateTenantSkip(
   isStackRemoved: boolean,
 ): Promise<void> {
   const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const { formatSkip } = await import("../../rollout/skipping/exclude-skipped.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
   await runWithJournalIfExists(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));

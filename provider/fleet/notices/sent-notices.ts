@@ -12,7 +12,7 @@ const hashesSchema = z.array(z.string().max(100)).readonly();
 const sentNoticesSchema = z
   .strictObject({
     format: z.literal(1),
-    /** By tenant name. */
+    /** By stack. */
     drift: z.record(z.string(), hashesSchema).readonly(),
     ends: hashesSchema,
   })

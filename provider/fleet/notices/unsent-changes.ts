@@ -23,13 +23,14 @@ export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: S
   const currentDrift = new Map<string, readonly string[]>();
   const newHashes: string[] = [];
   const drifted = tenants.flatMap((tenant) => {
-    const { name, error } = tenant;
-    const sentHashes = new Set(sentDrift.get(name));
+    // Another tenant may have the name by now.
+    const { stack, error } = tenant;
+    const sentHashes = new Set(sentDrift.get(stack));
     const noticeable = selectNoticeableDrift(tenant);
     const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
-    if (hashes.length > 0) currentDrift.set(name, hashes);
+    if (hashes.length > 0) currentDrift.set(stack, hashes);
     const newDrift = noticeable.filter((difference) => !sentHashes.has(hashDrift(difference)));
-    newHashes.push(...newDrift.map((difference) => `${name} ${hashDrift(difference)}`));
+    newHashes.push(...newDrift.map((difference) => `${stack} ${hashDrift(difference)}`));
     return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
   });
   const upcoming = ends.filter(({ isOver }) => !isOver);

@@ -5,6 +5,7 @@ import {
   type NewTenant,
   type OrphanedStack,
 } from "../../rollout/planning/renamed-tenant";
+import { type ReadIdentityRecords, selectIdentityRecord } from "../../rollout/targets/tenant-conflicts";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";
@@ -16,6 +17,7 @@ export interface FormerStacksOptions {
   readonly lastApplied: LastAppliedRollouts | undefined;
   readonly appliedSettings: AppliedSettings | undefined;
   readonly stackStates: StackStates | undefined;
+  readonly memory: ReadIdentityRecords | undefined;
 }
 
 /** Finds the stacks that tenants had before somebody renamed them in the targets file. */
@@ -33,8 +35,9 @@ export class FormerStacks {
   }
 
   async #findOrphans(): Promise<readonly OrphanedStack[]> {
-    const { declaredStacks, lastApplied, appliedSettings, stackStates } = this.#options;
+    const { declaredStacks, lastApplied, appliedSettings, stackStates, memory } = this.#options;
     const names = new Set([...(stackStates?.listStacks() ?? []), ...(lastApplied?.stacks.keys() ?? [])]);
+    const records = await memory?.("all");
     const orphans: OrphanedStack[] = [];
     for (const stack of [...names].filter((name) => !declaredStacks.has(name)).sort()) {
       const lastRollout = lastApplied?.stacks.get(stack)?.applied;
@@ -42,7 +45,9 @@ export class FormerStacks {
       // A stack that was removed with its tenant can't be a former stack.
       if (state?.exists === false) continue;
       const knownLists = state?.lists ?? (lastRollout && (await appliedSettings?.getLists(lastRollout)));
-      if (knownLists !== undefined) orphans.push({ stack, knownLists, ...omitUndefined({ last: lastRollout }) });
+      if (knownLists === undefined) continue;
+      const record = selectIdentityRecord({ stack }, records?.get(stack), state?.marker);
+      orphans.push({ stack, knownLists, ...omitUndefined({ last: lastRollout, record }) });
     }
     return orphans;
   }

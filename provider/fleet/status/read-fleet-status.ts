@@ -108,6 +108,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
     lastApplied,
     appliedSettings,
     stackStates,
+    memory,
   });
   const tenants = new Map<Target, TenantStatus>();
   const remembered = memory?.("declared");

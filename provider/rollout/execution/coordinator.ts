@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Journal } from "../journal/journal";
 import type { RolloutSpec } from "../journal/rollout-record";
-import { getSkippedNames } from "../locks/build-rollout-lock";
+import { createSkipLookup } from "../journal/skips";
 import { chooseNextStep, type RolloutStep, type RunState } from "../model/next-step";
 import { RolloutCommands } from "../model/rollout-commands";
 import type { RolloutEvent } from "../model/rollout-event";
@@ -137,9 +137,9 @@ async function executeStep(
       if (wave === undefined) return;
       const tenants = await journal.listTenants(id);
       const unreviewed = new Map((wave.unreviewed ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
-      const skipped = getSkippedNames(spec.skipped);
+      const findSkip = createSkipLookup(spec.skipped);
       const changed = tenants
-        .filter((tenant) => tenant.wave === step.wave && !skipped.has(tenant.name))
+        .filter((tenant) => tenant.wave === step.wave && findSkip(tenant.target) === undefined)
         .filter((tenant) => tenant.state === "done" || unreviewed.has(tenant.name))
         .map((tenant) => ({ ...tenant, finishedAtMs: tenant.finishedAtMs ?? unreviewed.get(tenant.name) }));
       const result = await checkHealth(wave, changed, health);

@@ -1,14 +1,18 @@
 import type { Journal } from "../journal/journal";
 import { type BundleDirectory, extractBundle } from "../planning/file-bundle";
 import { buildEngineEnvironment } from "../planning/plan-rollout";
-import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
+import { assertSameBackend, getProjectDirectory, resolveStateBackend, type StateBackend } from "../stack/state-backend";
 import type { Workspace } from "./tenant-job";
+
+interface CachedWorkspace extends Pick<Workspace, "directory">, Pick<BundleDirectory, "remove"> {
+  readonly backend: StateBackend;
+}
 
 /** The projects of rollouts, each laid out once on this machine. */
 export class WorkspaceCache {
   readonly #journal: Journal;
   readonly #environment: NodeJS.ProcessEnv;
-  readonly #workspaces = new Map<string, Promise<Workspace & Pick<BundleDirectory, "remove">>>();
+  readonly #workspaces = new Map<string, Promise<CachedWorkspace>>();
 
   constructor(journal: Journal, environment: NodeJS.ProcessEnv) {
     this.#journal = journal;
@@ -21,19 +25,21 @@ export class WorkspaceCache {
     this.#workspaces.set(rollout, workspace);
     // The read or layout may succeed on a later attempt.
     workspace.catch(() => this.#workspaces.delete(rollout));
-    return await workspace;
+    const { directory, backend } = await workspace;
+    // A key may have moved to another variable since.
+    const { spec } = await this.#journal.getRollout(rollout);
+    return { directory, environment: buildEngineEnvironment(this.#environment, spec.keyVariables, backend) };
   }
 
   close(): void {
     for (const workspace of this.#workspaces.values()) void workspace.then(({ remove }) => remove()).catch(() => {});
   }
 
-  async #create(rollout: string): Promise<Workspace & Pick<BundleDirectory, "remove">> {
+  async #create(rollout: string): Promise<CachedWorkspace> {
     const { spec } = await this.#journal.getRollout(rollout);
     const backend = resolveStateBackend(this.#environment, getProjectDirectory(spec.source));
     assertSameBackend(rollout, spec, backend);
     const { path, remove } = extractBundle(await this.#journal.readFiles(rollout), spec.project, backend.url);
-    const environment = buildEngineEnvironment(this.#environment, spec.keyVariables, backend);
-    return { directory: path, environment, remove };
+    return { directory: path, backend, remove };
   }
 }

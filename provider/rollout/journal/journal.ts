@@ -170,6 +170,14 @@ export class Journal extends JobJournal {
     });
   }
 
+  /** Updates the tenants of a running rollout to the present targets file. Skips those that left it, and unskips none. */
+  async updateTargets(id: string, current: CurrentTargets): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await updateTargets(transaction, id, current);
+      await applySkips(transaction, id, this.now(), "now", current.excludedStacks);
+    });
+  }
+
   /** Returns the sequence number that the next started rollout would get. */
   async getNextSequence(): Promise<number> {
     return (await readLastSequence(this.database)) + 1;

@@ -10,14 +10,19 @@ import type { ServiceLimit, Target } from "../model/target";
 import type { RolloutState, TenantState, Wave, WaveState } from "../model/wave";
 import type { Job } from "../queue/job-queue";
 
-/** A tenant that a rollout skips at a person's request. */
+/** A tenant that a rollout skips: at a person's request, or because the targets file doesn't declare it as planned. */
 export interface SkippedTenant {
+  /** Its name when it was skipped. Another tenant may have that name now. */
   readonly name: string;
+  /** Its stack, which identifies it. Absent in rollouts that an earlier release planned. */
+  readonly stack?: string;
   /** Since when rollouts skip it, in milliseconds since 1970. */
   readonly sinceMs: number;
   /** The person who skipped it: `dana@build-7`. */
   readonly by?: string;
   readonly reason: string;
+  /** Whether the targets file doesn't declare it as planned. Default: false. */
+  readonly isUndeclared?: boolean;
 }
 
 /** The specification of a rollout. After planning, only its key variables, skipped tenants and pruning time change. */

@@ -42,8 +42,21 @@ export async function readActiveSkips(
 }
 
 /** Returns the parts of a skip that a rollout stores. */
-export function toSkippedTenant({ name, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
-  return { name, sinceMs, reason, ...omitUndefined({ by }) };
+export function toSkippedTenant({ name, stack, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
+  return { name, sinceMs, reason, ...omitUndefined({ stack, by }) };
+}
+
+/** Returns the skip of a tenant. */
+export type SkipLookup<T> = (tenant: { readonly name: string; readonly stack: string }) => T | undefined;
+
+/** Finds a tenant among the skipped ones by its stack: another tenant may have the name of a skipped one. */
+export function createSkipLookup<T extends Pick<SkippedTenant, "name" | "stack">>(
+  skipped: readonly T[] = [],
+): SkipLookup<T> {
+  const byStack = new Map(skipped.map((skip) => [skip.stack, skip]));
+  // An earlier release recorded no stacks.
+  const byName = new Map(skipped.flatMap((skip) => (skip.stack === undefined ? [[skip.name, skip] as const] : [])));
+  return ({ name, stack }) => byStack.get(stack) ?? byName.get(name);
 }
 
 /** The state of a skipped tenant in an unfinished rollout. */
@@ -129,7 +142,8 @@ export async function endSkips(
  *
  * @param trigger `now` resumes no tenant whose skip ended. With `retry`, the rollout picks it up again. With
  * `pass gate`, it does so only if the tenant's wave has not begun.
- * @param excluded the reasons, by stack, for tenants that the targets file no longer declares as planned.
+ * @param excluded the reasons, by stack, for tenants that the targets file no longer declares as planned. With `now`, in addition to
+ * those excluded before.
  */
 export async function applySkips(
   transaction: Queryable,
@@ -140,8 +154,8 @@ export async function applySkips(
 ): Promise<void> {
   const { spec } = await readRolloutRecord(transaction, id);
   const skips = await readActiveSkips(transaction, spec);
-  const previousSkips = new Map((spec.skipped ?? []).map((skip) => [skip.name, skip]));
-  if (skips.size + previousSkips.size + excluded.size === 0) return;
+  const { skipped: previousSkips = [], ...rest } = spec;
+  if (skips.size + previousSkips.length + excluded.size === 0) return;
   const rows = await transaction.query(
     `SELECT t.name AS name, t.stack AS stack, t.wave AS wave, t.state AS state, w.state AS wave_state,
        CASE WHEN t.plan IS NULL THEN 0 ELSE 1 END AS planned
@@ -149,35 +163,40 @@ export async function applySkips(
      WHERE t.rollout = $1 ORDER BY t.wave, t.position`,
     [id],
   );
-  const names = new Set(rows.map((row) => String(row["name"])));
+  const findPreviousSkip = createSkipLookup(previousSkips);
+  const rollout = new Set(rows.map((row) => findPreviousSkip(parseSkipTarget(row))));
   // Tenants excluded from the plan stay excluded, whatever changes later.
-  const skipped = [...previousSkips.values()].filter(({ name }) => !names.has(name));
+  const skipped = previousSkips.filter((skip) => !rollout.has(skip));
   for (const row of rows) {
-    const [name, state] = [String(row["name"]), String(row["state"])];
-    const skip = skips.get(String(row["stack"])) ?? buildExclusionSkip(name, excluded.get(String(row["stack"])), nowMs);
+    const tenant = parseSkipTarget(row);
+    const state = String(row["state"]);
+    const previousSkip = findPreviousSkip(tenant);
+    const previousExclusion = previousSkip?.isUndeclared === true ? previousSkip : undefined;
+    const reason = excluded.get(tenant.stack) ?? (trigger === "now" ? previousExclusion?.reason : undefined);
+    const exclusion = reason === undefined ? undefined : { sinceMs: previousExclusion?.sinceMs ?? nowMs, reason };
+    const skip = skips.get(tenant.stack) ?? exclusion;
     if (skip !== undefined) {
-      skipped.push(toSkippedTenant(skip));
-      if (SKIPPABLE_STATES.has(state)) await markSkipped(transaction, id, row, spec, skip, nowMs);
+      const skippedTenant = toSkippedTenant({ ...skip, ...tenant });
+      skipped.push(exclusion === undefined ? skippedTenant : { ...skippedTenant, isUndeclared: true });
+      if (SKIPPABLE_STATES.has(state)) await markSkipped(transaction, id, row, spec, skippedTenant, nowMs);
       continue;
     }
-    const previousSkip = previousSkips.get(name);
     if (previousSkip === undefined) continue;
     const next = state === "skipped" ? getUnskippedState(row, trigger) : state;
     if (next !== state) {
       await transaction.query("UPDATE rollout_tenants SET state = $3 WHERE rollout = $1 AND name = $2", [
-        ...[id, name, next],
+        ...[id, tenant.name, next],
       ]);
     } else if (state === "skipped") skipped.push(previousSkip);
   }
-  const { skipped: _before, ...rest } = spec;
   await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
     id,
     JSON.stringify(skipped.length === 0 ? rest : { ...rest, skipped }),
   ]);
 }
 
-function buildExclusionSkip(name: string, reason: string | undefined, sinceMs: number): SkippedTenant | undefined {
-  return reason === undefined ? undefined : { name, sinceMs, reason };
+function parseSkipTarget(row: Row): { readonly name: string; readonly stack: string } {
+  return { name: String(row["name"]), stack: String(row["stack"]) };
 }
 
 /** No worker has these tenants. `released` means available, but not yet taken. */
@@ -190,7 +209,7 @@ function getUnskippedState(row: Row, trigger: "now" | "pass gate" | "retry"): st
   return Number(row["planned"]) === 1 ? "pending" : "failed";
 }
 
-/** Skips a tenant that a worker has or had, if a current skip exists. Returns false otherwise. */
+/** Skips a tenant that a worker has or had, if a person skips it or it left the targets file. Returns false otherwise. */
 export async function skipIfActive(
   transaction: Queryable,
   { rollout, tenant }: Pick<Job, "rollout" | "tenant">,
@@ -201,8 +220,13 @@ export async function skipIfActive(
     "SELECT name, stack, wave FROM rollout_tenants WHERE rollout = $1 AND name = $2",
     [rollout, tenant],
   );
-  const skip = (await readActiveSkips(transaction, spec)).get(String(row?.["stack"]));
-  if (row === undefined || skip === undefined) return false;
+  if (row === undefined) return false;
+  const target = parseSkipTarget(row);
+  const recordedSkip = createSkipLookup(spec.skipped)(target);
+  // A recorded skip of a person may have ended since.
+  const exclusion = recordedSkip?.isUndeclared === true ? recordedSkip : undefined;
+  const skip = (await readActiveSkips(transaction, spec)).get(target.stack) ?? exclusion;
+  if (skip === undefined) return false;
   await markSkipped(transaction, rollout, row, spec, skip, nowMs);
   return true;
 }

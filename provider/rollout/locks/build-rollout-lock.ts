@@ -1,6 +1,7 @@
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Journal } from "../journal/journal";
-import type { RolloutRecord, RolloutSpec, TenantRecord, WaveRecord } from "../journal/rollout-record";
+import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
+import { createSkipLookup, type SkipLookup } from "../journal/skips";
 import type { RolloutState, UnreviewedTenant, Wave } from "../model/wave";
 import { getPlanSignatures } from "./change-signature";
 import type { RolledBackChanges, RolloutLock } from "./rollout-lock";
@@ -32,9 +33,9 @@ export async function buildRolloutLock(
     at: new Date().toISOString(),
     pending: isOpen ? tenants.filter(isPending).map(({ target }) => target.stack) : [],
     unreviewed: waves.flatMap((wave, index) =>
-      findUnreviewedStacks(spec.waves[index], wave, tenants, index, getSkippedNames(spec.skipped)),
+      findUnreviewedStacks(spec.waves[index], wave, tenants, index, createSkipLookup(spec.skipped)),
     ),
-    ...omitUndefined({ rolledBack: rolledBack, task: spec.task, seq: record.seq }),
+    ...omitUndefined({ rolledBack, task: spec.task, seq: record.seq }),
   };
 }
 
@@ -70,23 +71,17 @@ function findUnreviewedStacks(
   record: WaveRecord,
   tenants: readonly TenantRecord[],
   index: number,
-  skipped: ReadonlySet<string>,
+  findSkip: SkipLookup<unknown>,
 ): readonly UnreviewedTenant[] {
   if (wave === undefined) return [];
   const isReviewed = isWaveReviewed(wave, record);
-  if (isReviewed && skipped.size === 0) return [];
   const inherited = new Map((wave.unreviewed ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
   return tenants.flatMap(({ name, wave: tenantWave, attempt, target, startedAtMs, finishedAtMs }) => {
     // A skipped tenant was not reviewed with its wave.
-    if (tenantWave !== index || (isReviewed && !skipped.has(name))) return [];
+    if (tenantWave !== index || (isReviewed && findSkip(target) === undefined)) return [];
     const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : inherited.get(name);
     return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
   });
-}
-
-/** Returns the names of the tenants that a rollout skips. */
-export function getSkippedNames(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
-  return new Set(skipped.map(({ name }) => name));
 }
 
 /** Whether the wave's gate, soak and health check are all complete. A wave without successors may be done without them. */
@@ -105,10 +100,11 @@ async function readRolledBackChanges(
   tenants: readonly TenantRecord[],
 ): Promise<RolledBackChanges | undefined> {
   if (rollsBack === undefined) return undefined;
-  const names = new Set(tenants.map(({ name }) => name));
+  // A tenant may have had another name in the other rollout.
+  const stacks = new Set(tenants.map(({ target }) => target.stack));
   const changes = new Set<string>();
-  for (const { name } of await journal.listTenants(rollsBack)) {
-    const plan = names.has(name) ? await journal.readPlan(rollsBack, name) : undefined;
+  for (const { name, target } of await journal.listTenants(rollsBack)) {
+    const plan = stacks.has(target.stack) ? await journal.readPlan(rollsBack, name) : undefined;
     for (const signature of plan === undefined ? [] : getPlanSignatures(plan)) changes.add(signature);
   }
   return { rollout: rollsBack, changes: [...changes].sort() };

@@ -4,10 +4,11 @@ import { isPostgresUrl, stripPostgresCredentials } from "../../settings/postgres
 import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
+import { createSkipLookup } from "../journal/skips";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { RolloutMode } from "../model/rollout-mode";
-import { buildRolloutLock, getSkippedNames, isWaveReviewed } from "./build-rollout-lock";
+import { buildRolloutLock, isWaveReviewed } from "./build-rollout-lock";
 import { getPlanSignatures } from "./change-signature";
 import type { PulumiLockStore } from "./pulumi-lock-store";
 import { isObsoleteLock, type RolledBackChanges, type RolloutLock, type UnreadableLock } from "./rollout-lock";
@@ -103,8 +104,7 @@ export class RolloutLocks implements Disposable {
 
   /**
    * Removes the lock of a rollout that failed to begin. Ignores failures, because the first error matters more. A later run that finds the
-   * lock
-   * explains how to abandon the rollout.
+   * lock explains how to abandon the rollout.
    */
   async withdraw(id: string): Promise<void> {
     await this.#store.remove(id).catch(() => {});
@@ -291,13 +291,13 @@ export class RolloutLocks implements Disposable {
   async #clearReviewed(id: string): Promise<void> {
     const { spec } = await this.#journal.getRollout(id);
     const waves = await this.#journal.listWaves(id);
-    const skipped = getSkippedNames(spec.skipped);
+    const findSkip = createSkipLookup(spec.skipped);
     const seen = new Set(
-      (await this.#journal.listTenants(id)).flatMap(({ name, wave, attempt, target }) => {
+      (await this.#journal.listTenants(id)).flatMap(({ wave, attempt, target }) => {
         const [planned, record] = [spec.waves[wave], waves[wave]];
-        const isSeen =
-          planned !== undefined && record !== undefined && !skipped.has(name) && isWaveReviewed(planned, record);
-        return isSeen || attempt > 0 ? [target.stack] : [];
+        if (attempt > 0) return [target.stack];
+        if (planned === undefined || record === undefined || findSkip(target) !== undefined) return [];
+        return isWaveReviewed(planned, record) ? [target.stack] : [];
       }),
     );
     for (const mark of await this.#listReadable(id)) {

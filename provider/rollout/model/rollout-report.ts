@@ -193,6 +193,9 @@ export type UnmanagedAllows = NonNullable<TenantReport["unmanagedAllows"]>;
 const skipped = z
   .strictObject({
     name: z.string(),
+    stack: jsonTextField(
+      "The Pulumi stack, which identifies the tenant: another one of the rollout may have its name by now. Absent in rollouts of an earlier release.",
+    ).exactOptional(),
     since: jsonTimeField("Since when"),
     by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
     reason: jsonTextField("Why."),

@@ -3,9 +3,12 @@ import { exportStack, parseStackLists } from "../../plan/stack-lists";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
+import { selectIdentityRecords } from "../journal/identity-records";
 import { readLastApplied } from "../journal/last-applied";
+import { readStackMarker } from "../model/stack-marker";
 import { removeTruncatedAttributes } from "../stack/repair-file-backend";
 import { readStateFile } from "../stack/state-file";
+import { selectIdentityRecord } from "../targets/tenant-conflicts";
 import type { PlanningContext } from "./plan-target";
 import type { OrphanedStack } from "./renamed-tenant";
 
@@ -55,11 +58,12 @@ export async function readOrphanedStacks({
     .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
   for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {
-    const { stacks } = await readLastApplied(database, {
+    const lastApplied = await readLastApplied(database, {
       project: stackProject,
       backend,
       stacks: projectStacks.map(({ stack }) => stack),
     });
+    const records = selectIdentityRecords(lastApplied, [], "all");
     await forEachConcurrently(projectStacks, EXPORT_CONCURRENCY, async ({ name, stack }) => {
       try {
         const state =
@@ -67,7 +71,9 @@ export async function readOrphanedStacks({
         if (state === undefined) return;
         const stackLists = parseStackLists(state, stack, undefined);
         const details = {
-          last: stacks.get(stack)?.applied,
+          last: lastApplied.stacks.get(stack)?.applied,
+          record: selectIdentityRecord({ stack }, records.get(stack), readStackMarker(state)),
+          skip: lastApplied.skips.get(stack),
           project: stackProject === project ? undefined : stackProject,
         };
         orphans.set(name, { stack, knownLists: stackLists, ...omitUndefined(details) });

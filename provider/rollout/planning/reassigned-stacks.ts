@@ -2,10 +2,12 @@ import { getObservedIdentity } from "../../plan/observed-state";
 import type { PlanBlocker } from "../../plan/plan";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
+import { selectIdentityRecords } from "../journal/identity-records";
 import { readLastApplied } from "../journal/last-applied";
 import type { Target } from "../model/target";
 import type { RequestPolicy } from "../probing/address-health";
 import { createStackCommands } from "../stack/stack-commands";
+import { selectIdentityRecord } from "../targets/tenant-conflicts";
 import { type PlanningContext, preparePlan, readTargetStack } from "./plan-target";
 import { buildRenamedTenantBlocker, findFormerStack, type OrphanedStack } from "./renamed-tenant";
 
@@ -38,16 +40,21 @@ export async function checkReassignedStacks(
   if (newTargets.length === 0 || partialMatches.size === 0) return;
   const { project } = context;
   const stacks = [...partialMatches.keys()].map(({ stack }) => stack);
-  const lastAppliedStacks = await readLastApplied(database, { project, backend, stacks });
+  const lastApplied = await readLastApplied(database, { project, backend, stacks });
+  const records = selectIdentityRecords(lastApplied, [], "all");
   const takenStacks: OrphanedStack[] = [];
   for (const [target, matchCount] of partialMatches) {
-    const { known: knownLists } = await readTargetStack(target, context);
-    const lastApplied = lastAppliedStacks.stacks.get(target.stack)?.applied;
+    const { known: knownLists, marker } = await readTargetStack(target, context);
+    const { stack } = target;
+    const details = {
+      last: lastApplied.stacks.get(stack)?.applied,
+      record: selectIdentityRecord({ stack }, records.get(stack), marker),
+    };
     takenStacks.push({
-      stack: target.stack,
+      stack,
       takenBy: { name: target.name, held: matchCount },
       knownLists,
-      ...omitUndefined({ last: lastApplied }),
+      ...omitUndefined(details),
     });
   }
   for (const target of newTargets) {

@@ -9,8 +9,11 @@ import { quoteShellWord } from "../../settings/shell-word";
 import { isSameTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import type { AppliedRollout } from "../journal/last-applied";
+import type { SkippedTenant } from "../journal/rollout-record";
 import type { Target } from "../model/target";
+import { formatSkip } from "../report/skipped-tenants";
 import type { StackCommands } from "../stack/stack-commands";
+import type { IdentityRecord } from "../targets/tenant-conflicts";
 
 /** A stack that may belong to a tenant under its former name. It belongs to no tenant of the targets file, or to another one. */
 export interface OrphanedStack {
@@ -22,7 +25,11 @@ export interface OrphanedStack {
   /** The declarations of its last run. */
   readonly knownLists: StackLists;
   /** The last rollout that reached the stack, if the journal knows one. */
-  readonly last?: Pick<AppliedRollout, "rollout" | "settings" | "identity" | "fingerprint">;
+  readonly last?: Pick<AppliedRollout, "rollout" | "settings" | "fingerprint">;
+  /** The identity of the stack's tenant, from the journal or the stack's state. */
+  readonly record?: IdentityRecord;
+  /** The skip of the stack's tenant. Absent: rollouts don't skip it. */
+  readonly skip?: SkippedTenant;
 }
 
 /** The data of a tenant whose stack doesn't exist yet. */
@@ -34,7 +41,7 @@ export interface NewTenant {
 }
 
 /** The stack that most likely belongs to the tenant under its former name. */
-export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy"> {
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip"> {
   /** The evidence for it. */
   readonly evidence: string;
   /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
@@ -46,20 +53,29 @@ export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "
  * one, so entries that the files no longer declare would stay at the tenant.
  */
 export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedStack[]): FormerStack | undefined {
-  const candidates = orphans.flatMap((orphan): FormerStack[] => {
-    const { heldCount, declaredCount, orphanedElements } = compareWithStack(tenant, orphan.knownLists);
-    if (declaredCount === 0) return [];
-    const why = evidence(tenant, orphan, {
-      heldCount,
-      declaredCount,
-      isForgotten: orphanedElements.length > 0,
-    });
-    const { stack, project, takenBy } = orphan;
-    return why === undefined
-      ? []
-      : [{ stack, ...omitUndefined({ project, takenBy }), evidence: why, orphanedElements }];
+  const candidates = orphans.flatMap((orphan): (FormerStack & Pick<Evidence, "rank">)[] => {
+    const comparison = compareWithStack(tenant, orphan.knownLists);
+    if (comparison.declaredCount === 0) return [];
+    const why = findEvidence(tenant, orphan, comparison);
+    const { stack, project, takenBy, skip } = orphan;
+    if (why === undefined) return [];
+    const { orphanedElements } = comparison;
+    const evidence = { evidence: why.text, rank: why.rank };
+    return [{ stack, ...omitUndefined({ project, takenBy, skip }), ...evidence, orphanedElements }];
   });
-  return candidates.toSorted((one, other) => other.orphanedElements.length - one.orphanedElements.length)[0];
+  // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
+  const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
+  return (proven.length > 0 ? proven : candidates).toSorted(
+    (one, other) =>
+      Number(isForgotten(other)) - Number(isForgotten(one)) ||
+      one.rank - other.rank ||
+      other.orphanedElements.length - one.orphanedElements.length,
+  )[0];
+}
+
+/** Whether a new stack would forget something of the former one. */
+function isForgotten({ orphanedElements, skip }: Pick<FormerStack, "orphanedElements" | "skip">): boolean {
+  return orphanedElements.length > 0 || skip !== undefined;
 }
 
 /** Counts how many of its stack's declared entries and VIPs a tenant holds. Undefined if it holds all of them. */
@@ -68,13 +84,13 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
   return heldCount < declaredCount ? heldCount : undefined;
 }
 
-/** Builds the blocker for a rollout to a renamed tenant. Undefined if nothing from the former stack would stay. */
+/** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
-  { stack, project, takenBy, evidence, orphanedElements }: FormerStack,
+  { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
-  if (orphanedElements.length === 0) return undefined;
+  if (!isForgotten({ orphanedElements, ...omitUndefined({ skip }) })) return undefined;
   const visibleText = orphanedElements.slice(0, MAX_LISTED).join(", ");
   const hiddenElements = orphanedElements.slice(MAX_LISTED).map((text) => ({
     to: text.startsWith("allow ") ? "allow" : undefined,
@@ -82,32 +98,41 @@ export function buildRenamedTenantBlocker(
   }));
   const suffix = hiddenElements.length === 0 ? "" : `, and ${describeHidden(hiddenElements)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${quoteShellWord(place.file)}`;
+  const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
   const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
   const quotedFile = quote(place.file, 300);
   const [ownerText, instructions] =
     takenBy !== undefined
       ? [
           `, which is that of ${quote(takenBy.name)} in the targets file now`,
-          `If the tenant was renamed, keep its stack, and the next plan shows the removals: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
+          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
         ]
       : project !== undefined
         ? [
             ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and the next plan shows the removals: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project goes on managing the tenant, take the tenant out of ${quotedFile}.`,
+            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project goes on managing the tenant, take the tenant out of ${quotedFile}.`,
           ]
         : stack === name
           ? [
               NO_OWNER_TEXT,
-              `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${quotedFile}. ${remove}`,
+              `If it is the same tenant, keep its stack, and ${effect}: take \`stack\` out of its lines in ${quotedFile}. ${remove}`,
             ]
           : [
               NO_OWNER_TEXT,
-              `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\`. ${remove}`,
+              `If the tenant was renamed, keep its stack, and ${effect}: \`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\`. ${remove}`,
             ];
-  return {
-    code: "renamed-tenant",
-    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${evidence}. That stack declared ${visibleText}${suffix}. The tenant still holds ${orphanedElements.length === 1 ? "it" : "them"}, the files no longer declare ${orphanedElements.length === 1 ? "it" : "them"}, and a new stack would leave ${orphanedElements.length === 1 ? "it" : "them"} there. ${instructions}`,
-  };
+  const pronoun = orphanedElements.length === 1 ? "it" : "them";
+  const sentences = [
+    `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${evidence}.`,
+    ...(orphanedElements.length === 0
+      ? []
+      : [
+          `That stack declared ${visibleText}${suffix}. The tenant still holds ${pronoun}, the files no longer declare ${pronoun}, and a new stack would leave ${pronoun} there.`,
+        ]),
+    ...(skip === undefined ? [] : [`Rollouts skip the tenant of that stack: ${formatSkip(skip)}.`]),
+    instructions,
+  ];
+  return { code: "renamed-tenant", message: sentences.join(" ") };
 }
 
 const MAX_LISTED = 5;
@@ -152,39 +177,50 @@ function rankElement(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
-/** Describes why a stack seems to belong to the tenant. Undefined without evidence, or if something contradicts it. */
-function evidence(
+/** The reason why a stack seems to belong to a tenant. */
+interface Evidence {
+  /** A sentence without a full stop. */
+  readonly text: string;
+  /** Its strength: lower is stronger. */
+  readonly rank: number;
+}
+
+const EVIDENCE_RANKS = { identity: 0, domains: 1, settings: 2, lists: 3 } as const;
+
+/** Returns undefined without evidence, or if something contradicts it. */
+function findEvidence(
   { target, observed, identity }: NewTenant,
-  { stack, project, takenBy, knownLists, last }: OrphanedStack,
-  {
-    heldCount,
-    declaredCount,
-    isForgotten,
-  }: Pick<StackComparison, "heldCount" | "declaredCount"> & { readonly isForgotten: boolean },
-): string | undefined {
+  { stack, project, takenBy, knownLists, last, record }: OrphanedStack,
+  { heldCount, declaredCount, orphanedElements }: StackComparison,
+): Evidence | undefined {
   // Renaming a project doesn't change the names of its stacks.
   if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && heldCount <= takenBy.held) return undefined;
-  if (last?.identity !== undefined && isSameTenant(identity, last.identity)) {
-    return `its entries or VIPs are those that the rollout ${last.rollout} read there`;
+  if (record !== undefined && isSameTenant(identity, record.identity)) {
+    const text = `its entries or VIPs are those that the rollout ${record.rollout} read there`;
+    return { text, rank: EVIDENCE_RANKS.identity };
   }
-  if (last?.identity !== undefined && isObservedTenant(last.identity, target.baseUrl, observed) === false) {
-    return undefined;
-  }
+  // An interrupted rollout may have replaced what identified the tenant.
+  const expected = record?.isInterrupted === true ? record.lasting : record?.identity;
+  if (expected !== undefined && isObservedTenant(expected, target.baseUrl, observed) === false) return undefined;
   const mailboxes = collectMailDomains(getVipMailboxes(observed), true);
-  const fingerprints = [knownLists.entries.fingerprint, knownLists.vips.fingerprint, last?.fingerprint].filter(
-    (one) => one !== undefined,
-  );
+  const fingerprints = [
+    knownLists.entries.fingerprint,
+    knownLists.vips.fingerprint,
+    record?.fingerprint ?? last?.fingerprint,
+  ].filter((one) => one !== undefined);
   const areDomainsKnown = fingerprints.length > 0 && mailboxes.domains.size > 0;
   if (areDomainsKnown && findForeignFingerprints(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.
   if (heldCount === 0) return undefined;
-  if (areDomainsKnown) return "its people have mailboxes of the same domains";
+  if (areDomainsKnown) return { text: "its people have mailboxes of the same domains", rank: EVIDENCE_RANKS.domains };
   if (last?.settings === target.settings) {
-    return `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
+    const text = `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
+    return { text, rank: EVIDENCE_RANKS.settings };
   }
   // A shared baseline alone proves nothing, because many tenants hold it.
-  if (!isForgotten || heldCount * 2 < declaredCount || (takenBy !== undefined && heldCount < declaredCount))
-    return undefined;
-  return `it holds ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
+  const isShared = orphanedElements.length === 0 || heldCount * 2 < declaredCount;
+  if (isShared || (takenBy !== undefined && heldCount < declaredCount)) return undefined;
+  const text = `it holds ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
+  return { text, rank: EVIDENCE_RANKS.lists };
 }

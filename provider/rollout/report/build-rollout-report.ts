@@ -1,3 +1,4 @@
+import { omitUndefined } from "../../settings/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { JournalReader } from "../journal/journal-reader";
 import { findCompleteRollback, readRollbackProgress } from "../journal/rollback-progress";
@@ -5,7 +6,7 @@ import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/roll
 import { findRetryableRollouts, readRolloutTallies, readWaitingSince } from "../journal/rollout-tally";
 import { ZERO_COUNTS } from "../journal/run-state";
 import { isOpenRollout } from "../journal/select-rollout";
-import { readActiveSkips } from "../journal/skips";
+import { createSkipLookup, readActiveSkips } from "../journal/skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import {
   type Advice,
@@ -123,8 +124,8 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
 }
 
 /** Converts a skipped tenant to the form in reports. */
-export function buildSkippedReport({ name, sinceMs, by, reason }: SkippedTenant): SkippedReport {
-  return { name, since: formatIsoTime(sinceMs), ...(by === undefined ? {} : { by }), reason };
+export function buildSkippedReport({ name, stack, sinceMs, by, reason }: SkippedTenant): SkippedReport {
+  return { name, since: formatIsoTime(sinceMs), reason, ...omitUndefined({ stack, by }) };
 }
 
 function buildTenantReport(tenant: TenantRecord, wave: string, rolloutState: RolloutState): TenantReport {
@@ -246,11 +247,9 @@ async function adviseSkips(
       ),
     });
   }
-  const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
-  if (skippedNames.size === 0) return advice;
-  const activeSkips = [...(await readActiveSkips(database, spec)).values()].filter(({ name }) =>
-    skippedNames.has(name),
-  );
+  if (spec.skipped === undefined) return advice;
+  const findSkip = createSkipLookup(spec.skipped);
+  const activeSkips = [...(await readActiveSkips(database, spec)).values()].flatMap((skip) => findSkip(skip) ?? []);
   if (activeSkips.length === 0) return advice;
   const names = activeSkips.slice(0, MAX_COMMAND_NAMES).map(({ name }) => name);
   return [

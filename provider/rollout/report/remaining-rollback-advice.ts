@@ -7,6 +7,7 @@ import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
 import { readActiveSkips } from "../journal/skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import type { Advice } from "../model/rollout-report";
+import type { Target } from "../model/target";
 import type { TargetComparison } from "../targets/compare-targets";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
@@ -22,7 +23,7 @@ export async function getRemainingRollbackAdvice(
   const { id, spec } = record;
   if (spec.prunedAtMs !== undefined) return [];
   const { remainingTenants } = await readRollbackProgress(journal, id);
-  const excludedStacks = findExcludedStacks(
+  const { targets, excludedStacks } = compareWithFile(
     spec.source,
     remainingTenants.map(({ target }) => target),
   );
@@ -32,11 +33,12 @@ export async function getRemainingRollbackAdvice(
   const skipped: { name: string }[] = [];
   const changedTenants: { name: string; rollout: string }[] = [];
   let openCount = 0;
-  for (const { name, target } of remainingTenants) {
-    const reason = excludedStacks.get(target.stack);
-    const rollout = getRollbackStatus(id, laterChanges.get(target.stack) ?? []).since.at(-1);
+  // `unskip` expects the names that the targets file has now.
+  for (const { name, stack } of targets) {
+    const reason = excludedStacks.get(stack);
+    const rollout = getRollbackStatus(id, laterChanges.get(stack) ?? []).since.at(-1);
     if (reason !== undefined) excludedTenants.push({ name, reason });
-    else if (skips.has(target.stack)) skipped.push({ name });
+    else if (skips.has(stack)) skipped.push({ name });
     else if (rollout !== undefined) changedTenants.push({ name, rollout });
     else openCount += 1;
   }
@@ -84,14 +86,14 @@ function quoteTenantNames(tenants: readonly { readonly name: string }[]): string
 export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
 
 /** The rollback itself reports a targets file that can't be read. */
-function findExcludedStacks(
+function compareWithFile(
   source: string,
-  recordedTargets: Parameters<typeof compareTargets>[0],
-): TargetComparison["excludedStacks"] {
+  targets: readonly Target[],
+): Pick<TargetComparison, "targets" | "excludedStacks"> {
   try {
-    return compareTargets(recordedTargets, readTargets(source), ROLLBACK_COMPARISON).excludedStacks;
+    return compareTargets(targets, readTargets(source), ROLLBACK_COMPARISON);
   } catch (error) {
-    if (error instanceof EmailSecurityError) return new Map();
+    if (error instanceof EmailSecurityError) return { targets, excludedStacks: new Map() };
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
+import { createSkipLookup } from "../journal/skips";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { isFinalState, type TenantState } from "../model/wave";
 import { formatSkippedSentence, NO_SKIPPED_TENANTS } from "./skipped-tenants";
@@ -83,32 +84,37 @@ function describeProgress({
   const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
   const formatGoal = (subject: string) =>
     goesToFiles ? safeText`what is declared` : safeText`what ${subject} held before ${untrusted(rollsBack ?? "")}`;
-  const changedTenants = rollsBack === undefined ? [] : findChangedTenants(tenants);
+  // A tenant that was skipped after it was finished is counted only as skipped.
+  const findSkip = createSkipLookup(skipped);
+  const holding = tenants.filter((tenant) => HOLDING_STATES.has(tenant.state) && findSkip(tenant) === undefined);
+  const leftCount = total - finishedCount;
+  const heldTotal = holding.length + counts.failed + leftCount;
+  const changedTenants = rollsBack === undefined ? [] : findChangedTenants(holding);
   if (changedTenants.length > 0) {
-    const matchingCount = finishedCount - counts.failed - changedTenants.length;
+    const matchingCount = holding.length - changedTenants.length;
     const failedText = counts.failed > 0 ? `, ${formatNumber(counts.failed)} failed` : "";
-    const openText = total - finishedCount > 0 ? `, ${formatNumber(total - finishedCount)} left` : "";
-    return safeText`${matchingCount} of ${formatCount(total, "tenant")} hold ${formatGoal("they")}${failedText}${openText}. Somebody changed ${formatTenantNames(changedTenants)} after the rollout; what was changed stays.`;
+    const openText = leftCount > 0 ? `, ${formatNumber(leftCount)} left` : "";
+    return safeText`${matchingCount} of ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}${failedText}${openText}. Somebody changed ${formatTenantNames(changedTenants)} after the rollout; what was changed stays.`;
   }
-  if (finishedCount === total && counts.failed === 0) {
+  if (holding.length === heldTotal) {
     if (skipped.length > 0) {
-      return total === 0
+      return heldTotal === 0
         ? safeText`Nothing is left of it to do.`
-        : safeText`${formatCount(total, "tenant")} ${total === 1 ? "holds" : "hold"} ${formatGoal(total === 1 ? "it" : "they")}.`;
+        : safeText`${formatCount(heldTotal, "tenant")} ${heldTotal === 1 ? "holds" : "hold"} ${formatGoal(heldTotal === 1 ? "it" : "they")}.`;
     }
-    return total === 1
+    return heldTotal === 1
       ? safeText`The one tenant holds ${formatGoal("it")}.`
-      : safeText`All ${formatCount(total, "tenant")} hold ${formatGoal("they")}.`;
+      : safeText`All ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}.`;
   }
-  return safeText`${finishedCount - counts.failed} of ${formatCount(total, "tenant")} hold ${formatGoal("they")}, ${counts.failed} failed, ${
-    total - finishedCount
-  } left.`;
+  return safeText`${holding.length} of ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}, ${counts.failed} failed, ${leftCount} left.`;
 }
+
+const HOLDING_STATES: ReadonlySet<TenantState> = new Set(["done", "unchanged"]);
 
 /**
  * Finds the tenants that have not returned fully to their previous state, because somebody changed them after the
  * rollout.
  */
 function findChangedTenants(tenants: readonly TenantReport[]): readonly TenantReport[] {
-  return tenants.filter(({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"));
+  return tenants.filter(({ left = [] }) => left.length > 0);
 }

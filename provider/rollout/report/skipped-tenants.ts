@@ -7,6 +7,8 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
+import { excerpt, quote } from "../../settings/text";
+import type { SkippedTenant } from "../journal/rollout-record";
 import type { RolloutReport, SkippedReport } from "../model/rollout-report";
 import { formatTenantNames } from "./tenant-names";
 
@@ -27,4 +29,11 @@ export function formatSkippedTenant({ name, since, by, reason }: SkippedReport):
 /** Formats the heading of the skipped tenants. */
 export function formatSkippedHeading(skipped: readonly unknown[]): string {
   return `Skipped (${formatNumber(skipped.length)})`;
+}
+
+/** For example: `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
+export function formatSkip({ name, sinceMs, by, reason }: SkippedTenant): string {
+  const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
+  const skippedByText = by === undefined ? "" : ` by ${excerpt(by)}`;
+  return `${quote(name)}, since ${since} UTC${skippedByText} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
 }

@@ -212,12 +212,15 @@ function excludeMissingTargets(
 ): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
   const excludedTenants = selectedTargets.flatMap(({ name, stack }) => {
     const reason = excludedStacks.get(stack);
-    return reason === undefined ? [] : [{ name, reason, sinceMs: Date.now() }];
+    return reason === undefined ? [] : [{ name, stack, reason, sinceMs: Date.now() }];
   });
   const targets = selectedTargets.filter(({ stack }) => !excludedStacks.has(stack));
-  const excludedByName = excludedTenants.filter(({ name }) => only.includes(name));
+  // A name means the tenant that has it now.
+  const currentNames = new Set(targets.map(({ name }) => name));
+  const excludedByName = excludedTenants.filter(({ name }) => only.includes(name) && !currentNames.has(name));
   const refusedTargets = excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
-  if (refusedTargets.length === 0) return { targets, leftOut: excludedTenants };
+  if (refusedTargets.length === 0)
+    return { targets, leftOut: excludedTenants.filter(({ name }) => !only.includes(name)) };
   const reasons = refusedTargets.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
   const suffixLines = refusedTargets.length > 5 ? [`… and ${refusedTargets.length - 5} more.`] : [];
   throw new RolloutError(
@@ -278,8 +281,9 @@ async function findTenantsToRestore(
     );
   }
   if (tenantsToRestore.length === 0 && rolledBackBy.size > 0) {
-    const remaining = new Set((await readRollbackProgress(journal, id)).remainingTenants.map(({ name }) => name));
-    const notRolledBack = keptTenants.filter(({ name }) => remaining.has(name));
+    const { remainingTenants } = await readRollbackProgress(journal, id);
+    const remaining = new Set(remainingTenants.map(({ target }) => target.stack));
+    const notRolledBack = keptTenants.filter(({ stack = "" }) => remaining.has(stack));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,

@@ -1,11 +1,11 @@
 import { formatCount } from "../../render/safe-text";
-import { excerpt, quote } from "../../settings/text";
 import type { Queryable } from "../database/database";
 import type { RolloutScope, SkippedTenant } from "../journal/rollout-record";
 import { readActiveSkips, type Skip, toSkippedTenant } from "../journal/skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { Target } from "../model/target";
+import { formatSkip } from "../report/skipped-tenants";
 import type { TargetSelection } from "../targets/select-targets";
 
 /** The targets of a rollout, and the tenants that a person chose to skip. */
@@ -54,11 +54,4 @@ function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, so
     "ERR_ROLLOUT_SKIPPED",
     `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${skipTexts.join("; ")}${suffix}. Nothing was changed. To unskip ${skips.length === 1 ? "it" : "them"}: \`${commands.unskip(names, source)}\``,
   );
-}
-
-/** For example: `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
-export function formatSkip({ name, sinceMs, by, reason }: SkippedTenant): string {
-  const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
-  const skippedByText = by === undefined ? "" : ` by ${excerpt(by)}`;
-  return `${quote(name)}, since ${since} UTC${skippedByText} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
 }

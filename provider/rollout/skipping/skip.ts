@@ -3,6 +3,7 @@ import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutScope } from "../journal/rollout-record";
 import {
+  createSkipLookup,
   endSkips,
   listSkips,
   readActiveSkips,
@@ -101,17 +102,19 @@ export async function listCurrentSkips(
 
 /**
  * Lists the current skips of a rollout's tenants, and of tenants that its plan excluded and the targets file still
- * names.
+ * names. They have their names in the rollout.
  */
 export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
   const skips = await readActiveSkips(journal.database, spec);
   if (skips.size === 0) return [];
-  const rolloutStacks = new Set((await journal.listTenants(id)).map(({ target }) => target.stack));
-  const skippedNames = new Set((spec.skipped ?? []).map(({ name }) => name));
+  const rolloutNames = new Map((await journal.listTenants(id)).map(({ name, target }) => [target.stack, name]));
+  const findSkip = createSkipLookup(spec.skipped);
   const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
-  return [...skips.values()].filter(
-    ({ name, stack }) => rolloutStacks.has(stack) || (skippedNames.has(name) && declared?.has(stack) !== false),
-  );
+  return [...skips.values()].flatMap((skip) => {
+    const excludedName = declared?.has(skip.stack) === false ? undefined : findSkip(skip)?.name;
+    const name = rolloutNames.get(skip.stack) ?? excludedName;
+    return name === undefined ? [] : [{ ...skip, name }];
+  });
 }
 
 /** Expands a name with `*`, only within this project and state backend. */

@@ -5,9 +5,11 @@ import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
-import { endSkips, listSkips, readActiveSkips } from "../../../provider/rollout/journal/skips";
+import { endSkips, listSkips, readActiveSkips, skipTenants } from "../../../provider/rollout/journal/skips";
 import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-lock";
+import { getPlanSignatures } from "../../../provider/rollout/locks/change-signature";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
+import type { Wave } from "../../../provider/rollout/model/wave";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
 import { FAILING_C_CHECK, SkippingFleet, WHOSE } from "../../support/skip-fleet";
@@ -46,7 +48,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       const rolloutReport = await report(fleet, id);
       expect(rolloutReport).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
       expect(rolloutReport.skipped).toEqual([
-        { name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
+        { name: "b", stack: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
       ]);
       // The report keeps the failure's reason, since the tenant may be partly changed.
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
@@ -121,16 +123,10 @@ export function skippingStories(open: () => Promise<Database>): void {
     it("is not continued for a dead process", async () => {
       await using fleet = await SkippingFleet.on(await open());
       const id = await fleet.plan({ canary: ["a"] });
-      const { journal } = fleet;
-      await journal.start(id, { retry: false });
-      await journal.setWaveState(id, 0, "running");
-      const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
-      await journal.release(id, 0, ["a"], queue);
-      const job = { rollout: id, wave: 0, tenant: "a", round: 0 };
-      expect(await journal.begin(job, "dead:1")).toBeDefined();
+      await startDead(fleet, id, "a");
       await fleet.skip("a");
       expect(await fleet.states(id)).toEqual({ a: "running" });
-      expect(await journal.begin(job, "host:1")).toBeUndefined();
+      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
       expect(await fleet.states(id)).toEqual({ a: "skipped" });
     });
 
@@ -175,6 +171,123 @@ export function skippingStories(open: () => Promise<Database>): void {
     });
   });
 
+  describe("a tenant that left the targets file", () => {
+    it("is not continued for a dead process", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
+      await startDead(fleet, id, "a");
+      await fleet.start(id, { left: ["a"] });
+      expect(await fleet.states(id)).toMatchObject({ a: "running" });
+      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.states(id)).toMatchObject({ a: "skipped" });
+      expect(fleet.changed).toEqual([]);
+    });
+
+    it("stays left out when another tenant is skipped", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
+      await startDead(fleet, id, "a");
+      await fleet.start(id, { left: ["a"] });
+      await fleet.skip("b");
+      expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["a", "b"]);
+      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
+    });
+
+    it("is counted once after it was finished", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan(WAVES, { gate: true });
+      expect(await fleet.run(id)).toBe("waiting");
+      expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
+      const text = renderReportText(await report(fleet, id), { width: 200 });
+      expect(text).toContain("DONE, BUT FOR 1 TENANT");
+      expect(text).toContain("4 tenants hold what is declared. Skipped: a.");
+    });
+
+    it("is continued once it has returned", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
+      await startDead(fleet, id, "a");
+      await fleet.start(id, { left: ["a"] });
+      await fleet.start(id);
+      expect(await report(fleet, id)).not.toHaveProperty("skipped");
+      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeDefined();
+    });
+
+    it("is continued for a dead process after its skip has ended", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a", "b"] }, { maxConcurrent: 2 });
+      await startDead(fleet, id, "a");
+      await fleet.skip("a");
+      const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
+      await endSkips(fleet.journal.database, skips, { by: "kim@build-8", nowMs: fleet.now() });
+      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeDefined();
+    });
+  });
+
+  describe("a tenant with the name of one that a rollback leaves out", () => {
+    // The rollback leaves the former c out, and rolls back d, which is called c today.
+    const leftOut = [{ name: "c", stack: "c", reason: 'its stack is now "d"', sinceMs: 0 }];
+    const plan = async (fleet: SkippingFleet, wave: Partial<Wave> = {}) =>
+      await fleet.plan({ canary: ["b", "c"], rest: ["e"] }, wave, { skipped: leftOut }, { c: "d" });
+
+    it("doesn't hide in the report that the other was left out", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await plan(fleet);
+      expect(await fleet.run(id)).toBe("done");
+      expect(await fleet.states(id)).toEqual({ b: "done", c: "done", e: "done" });
+      const rolloutReport = await report(fleet, id);
+      expect(rolloutReport.skipped).toMatchObject([{ name: "c", stack: "c" }]);
+      const text = renderReportText(rolloutReport, { width: 200 });
+      expect(text).toContain("3 tenants hold what is declared. Skipped: c.");
+    });
+
+    it("is part of its wave's health check", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await plan(fleet, { health: FAILING_C_CHECK });
+      expect(await fleet.run(id)).toBe("stopped");
+      expect((await fleet.journal.getRollout(id)).reason).toContain("c is unwell");
+    });
+
+    it("counts as reviewed with its wave", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await plan(fleet);
+      expect(await fleet.run(id)).toBe("done");
+      expect((await buildRolloutLock(fleet.journal, id, "here")).unseen).toEqual([]);
+    });
+
+    it("is rolled back with its own changes, not those of the other", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const { journal } = fleet;
+      const planJson = (key: string) => JSON.stringify({ changes: [{ kind: "entry", key, after: { list: "deny" } }] });
+      const original = await fleet.plan({ canary: ["c", "d"] });
+      const planned = ["c", "d"].map((name) => ({ name, state: "pending" as const, digest: name }));
+      await journal.recordPlans(
+        original,
+        planned.map((one) => ({ ...one, plan: planJson(`${one.name}.example`) })),
+      );
+      const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: leftOut }, { c: "d" });
+      const lock = await buildRolloutLock(journal, id, "here");
+      expect(lock.takenBack?.changes).toEqual(getPlanSignatures(planJson("d.example")));
+    });
+
+    it("is not listed as skipped after the other was skipped", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await plan(fleet);
+      expect(await fleet.run(id)).toBe("done");
+      const skip = { ...{ reason: "down", by: "kim@build-8" }, nowMs: fleet.now() };
+      await skipTenants(fleet.journal.database, WHOSE, [{ name: "c", stack: "elsewhere" }], skip);
+      expect((await report(fleet, id)).advice).toEqual([]);
+    });
+  });
+
+  it("names a skipped tenant as the rollout does", async () => {
+    await using fleet = await SkippingFleet.on(await open());
+    const id = await fleet.plan({ canary: ["acme", "b"] }, {}, {}, { acme: "a" });
+    await fleet.skip("a");
+    expect(await fleet.run(id)).toBe("done");
+    expect((await report(fleet, id)).skipped).toMatchObject([{ name: "acme", stack: "a" }]);
+  });
+
   it("migrates a journal of an earlier release to support skips", async () => {
     const database = await open();
     await (await Journal.open(database)).database.query("DROP TABLE rollout_skips");
@@ -187,4 +300,16 @@ export function skippingStories(open: () => Promise<Database>): void {
     expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: JOURNAL_VERSION }]);
     expect((await fleet.skip("a")).added.map(({ name }) => name)).toEqual(["a"]);
   });
+}
+
+const jobOf = (rollout: string, tenant: string) => ({ rollout, wave: 0, tenant, round: 0 });
+
+/** Starts the rollout and a tenant's job in a process that then dies. */
+async function startDead(fleet: SkippingFleet, id: string, tenant: string): Promise<void> {
+  const { journal } = fleet;
+  await journal.start(id, { retry: false });
+  await journal.setWaveState(id, 0, "running");
+  const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
+  await journal.release(id, 0, [tenant], queue);
+  expect(await journal.begin(jobOf(id, tenant), "dead:1")).toBeDefined();
 }

@@ -45,6 +45,9 @@ const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantSta
   behind: [],
 });
 
+/** A tenant with a stack that isn't called like it. */
+const onStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, stack });
+
 const unread = (name: string): TenantStatus => ({
   ...tenant(name),
   standing: "unreachable",
@@ -294,5 +297,20 @@ describe("the sent-notices file", () => {
     const { currentState, drifted } = findUnsentChanges(status, { format: 1, drift: {}, ends: [] });
     expect(drifted).toHaveLength(2);
     expect(findUnsentChanges(status, currentState).drifted).toEqual([]);
+  });
+});
+
+describe("a name that means another tenant than before", () => {
+  const missing: FleetDifference = { what: "missing", list: "deny", value: "evil.example" };
+  const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, ends: [] });
+
+  it("gets a notice of the same drift", () => {
+    const replaced = statusOf([onStack("acme-2", tenant("acme", [missing]))]);
+    expect(findUnsentChanges(replaced, before.currentState).drifted).toMatchObject([{ name: "acme" }]);
+  });
+
+  it("isn't sent again for a renamed tenant", () => {
+    const renamed = statusOf([onStack("acme", tenant("globex", [missing]))]);
+    expect(findUnsentChanges(renamed, before.currentState).drifted).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import {
   selectRetainedRuns,
 } from "../../../provider/fleet/site/data/site-runs";
 import { getTenantPagePath } from "../../../provider/fleet/site/pages/paths";
+import type { TenantStatus } from "../../../provider/fleet/status/status-schema";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { bytesOf, filesOf, madeSite } from "../../support/site-fixture";
 
@@ -150,6 +151,13 @@ describe("previous runs", () => {
     const before = { ...runs[0], off: { behind: ["t001"] } } as SiteRun;
     expect(findStatusStart("t001", [before, ...runs.slice(1)])?.at).toBe("2026-11-20T06:00:00.000Z");
     expect(findStatusStart("t000", runs)).toBeUndefined();
+  });
+
+  it("identify a tenant by its stack", () => {
+    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const [tenant] = status.tenants;
+    const drifted = { ...tenant, name: "acme", stack: "acme-2", standing: "drifted" } as TenantStatus;
+    expect(buildSiteRun({ ...status, tenants: [drifted] }).off).toEqual({ drifted: ["acme-2"] });
   });
 });
 

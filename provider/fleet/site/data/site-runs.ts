@@ -19,7 +19,7 @@ const runSchema = z
     ends: count,
     over: count,
     reviews: count,
-    /** The names of the tenants that were not in sync, up to a limit. */
+    /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
     off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
   })
   .readonly();
@@ -27,12 +27,12 @@ const runSchema = z
 /** The stored results of one run of `fleet site`, for its charts. */
 export type SiteRun = z.output<typeof runSchema>;
 
-/** The maximum number of names to store, to keep the file small. */
-const MAX_NAMED_TENANTS = 1_000;
+/** The maximum number of stacks to store, to keep the file small. */
+const MAX_STORED_STACKS = 1_000;
 
 /** Extracts the results to store from a reading. */
 export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
-  const namedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_NAMED_TENANTS);
+  const unsyncedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_STORED_STACKS);
   const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
   return {
     format: RUN_FORMAT,
@@ -44,9 +44,9 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteR
     over: ends.filter(({ isOver }) => isOver).length,
     reviews: reviews.length,
     off: Object.fromEntries(
-      [...Map.groupBy(namedTenants, ({ standing }) => standing)].map(([syncStatus, members]) => [
+      [...Map.groupBy(unsyncedTenants, ({ standing }) => standing)].map(([syncStatus, members]) => [
         syncStatus,
-        members.map(({ name }) => name),
+        members.map(({ stack }) => stack),
       ]),
     ),
   };
@@ -91,8 +91,8 @@ export function getRunFileName({ at }: SiteRun): string {
  * Returns the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined
  * if it was in sync.
  */
-export function findStatusStart(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
-  const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(name) === true);
+export function findStatusStart(stack: string, runs: readonly SiteRun[]): SiteRun | undefined {
+  const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(stack) === true);
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);
   if (currentStatus === undefined) return undefined;

@@ -103,7 +103,7 @@ const SEVERITIES: Readonly<Record<SyncStatus, PageStatus>> = {
 
 function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
   const { standing, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
-  const firstRun = findStatusStart(tenant.name, runs);
+  const firstRun = findStatusStart(tenant.stack, runs);
   const sinceText: SafeText =
     firstRun === undefined || firstRun === runs.at(-1)
       ? []

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { begun, Fleet, statesIn, summarizeRun } from "../support/fleet";
+
+/*
+ * One edit of the targets file removes a tenant and gives its name to another one, which keeps its stack. Runs through
+ * the real command and the real engine.
+ */
+
+let fleet: Fleet;
+let id: string;
+
+const unfolded = (text: string): string => text.replaceAll(/\s+/g, " ");
+
+/** A rollout changes `t0`, `t1` and `t2`. Then `t1` is removed, and `t2` is called `t1`. */
+beforeEach(async () => {
+  fleet = await Fleet.start({ tenants: 3, entries: 2 });
+  const run = await fleet.rollout("--yes");
+  expect(run.code, run.output).toBe(0);
+  ({ id } = run.report());
+  await rename();
+  fleet.take();
+});
+
+afterEach(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+async function rename(): Promise<void> {
+  const targets = await fleet.read("tenants.yaml");
+  const renamed = "  t1: { stack: t2, key: { environment: T2_KEY }, settings: settings/t2.yaml }\n";
+  await fleet.write("tenants.yaml", targets.replace("  t1: {}\n  t2: {}\n", renamed));
+}
+
+it("doesn't hide that a rollback leaves the removed tenant out", async () => {
+  const before = fleet.holds("t1");
+  const plan = await fleet.rollout("rollback");
+  expect(unfolded(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
+  const run = await fleet.rollout("rollback", "--yes");
+  expect([run.code, begun(run)], run.output).toEqual([2, ["t0", "t1"]]);
+  expect([fleet.holds("t0"), fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], before, []]);
+  expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
+  expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
+  const status = await fleet.begin({}, "rollout", "status").ended;
+  expect(unfolded(status.stdout)).toContain("2 tenants hold what they held before");
+  expect(status.stdout).not.toContain("All ");
+  expect(status.code).toBe(2);
+});
+
+it("rolls back the tenant that has a selected name now", async () => {
+  const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
+  expect(summarizeRun(run), run.output).toEqual([0, ["t1"]]);
+  expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual([
+    fleet.declared("t1", ["evil0.example", "evil1.example"]),
+    [],
+  ]);
+});
+
+it("names the removed tenant as the rest of a complete rollback", async () => {
+  expect(await fleet.rollout("rollback", "--yes")).toMatchObject({ code: 2 });
+  const again = await fleet.rollout("rollback", "--yes", id);
+  expect(summarizeRun(again), again.output).toEqual([1, []]);
+  expect(unfolded(again.output)).toContain('but not in "t1" (its stack is now "t2"');
+});
+
+it("advises unskipping a renamed tenant by its name now", async () => {
+  expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("rollback", "--yes")).toMatchObject({ code: 2 });
+  const commands = (await fleet.report(id)).advice.map(({ command }) => command);
+  expect(commands).toContain("email-security rollout unskip t1");
+});

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { AllowDenyEntryRow } from "../../../../provider/client";
+import type { DesiredState, StackLists } from "../../../../provider/plan/desired-state";
+import { buildObservedState, getObservedIdentity } from "../../../../provider/plan/observed-state";
+import type { Target } from "../../../../provider/rollout/model/target";
+import { findFormerStack, type OrphanedStack } from "../../../../provider/rollout/planning/renamed-tenant";
+
+const BASE_URL = "https://settings.example";
+const AT = "2026-11-21T00:00:00.000Z";
+const ALLOWED = ["one.example", "two.example", "three.example"];
+
+const rows = ALLOWED.map(
+  (value, index) =>
+    ({
+      id: `row-${index}`,
+      ...{ list: "allow", entry_type: "domain", value, verdict_scope: "global", comment: "" },
+      created_at: new Date(Date.UTC(2026, 0, 1) + index * 60_000).toISOString(),
+    }) as AllowDenyEntryRow,
+);
+const observed = buildObservedState(AT, rows, []);
+const identity = getObservedIdentity(BASE_URL, observed);
+const target = { name: "acme", stack: "acme", baseUrl: BASE_URL, settings: "settings/t0.yaml" } as Target;
+/** A new tenant that holds three allows, none of which its files declare. */
+const tenant = { target, observed, identity, desired: { lists: [] } as unknown as DesiredState };
+
+function orphan(stack: string, values: readonly string[], details: Partial<OrphanedStack> = {}): OrphanedStack {
+  const content = Object.fromEntries(values.map((value) => [value, "allow"]));
+  const knownLists = { entries: { content }, vips: { content: {} } } as unknown as StackLists;
+  return { stack, knownLists, ...details };
+}
+
+const record = { stack: "t0", name: "t0", rollout: "20261101-0900-abcdef", seq: 1, identity };
+
+it("prefers the stack whose tenant a rollout identified to one with more common entries", () => {
+  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example"], { record })];
+  expect(findFormerStack(tenant, orphans)).toMatchObject({ stack: "t0", orphanedElements: ["allow one.example"] });
+});
+
+it("finds no other stack if nothing of the identified tenant's stack would stay", () => {
+  const declared = { kind: "entry", declared: { "one.example": "allow" } };
+  const desired = { lists: [declared] } as unknown as DesiredState;
+  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example"], { record })];
+  expect(findFormerStack({ ...tenant, desired }, orphans)).toMatchObject({ stack: "t0", orphanedElements: [] });
+});
+
+it("prefers the stack of the same settings file to one with more common entries", () => {
+  const last = { rollout: record.rollout, settings: target.settings };
+  const orphans = [orphan("other", ALLOWED), orphan("t0", ["one.example", "gone.example"], { last })];
+  expect(findFormerStack(tenant, orphans)).toMatchObject({ stack: "t0" });
+});
+
+it("ignores a stack whose identified tenant is another one", () => {
+  const [first] = rows;
+  const others = ALLOWED.map((value, index) => ({ ...first, id: `other-${index}`, value }) as AllowDenyEntryRow);
+  const otherIdentity = getObservedIdentity(BASE_URL, buildObservedState(AT, others, []));
+  const other = orphan("other", ALLOWED, { record: { ...record, identity: otherIdentity } });
+  expect(findFormerStack(tenant, [other])).toBeUndefined();
+});
