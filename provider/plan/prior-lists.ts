@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { matchChangedScopes } from "../resources/lifecycle/changed-scopes";
 import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
 import { type EncodedList, encodeEntry, encodeVip, isUnmanaged, markUnmanaged } from "../settings/encoded-list";
 import { canPruneAny } from "../settings/list-mode";
@@ -17,6 +18,7 @@ export interface PriorList<Row> {
 export function buildPriorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
   const lastKnown = list.stackContent ?? {};
   const match = new EntryMatch(lastKnown, keyed);
+  matchChangedScopes(match, lastKnown);
   const rows = new Map<string, AllowDenyEntryRow>();
   const content: Record<string, string> = {};
   const isPruned = createPruneFilter(getListKind(list), list.lastOptions ?? list.options);

@@ -9,6 +9,7 @@ import type { ConfigSource } from "./configuration";
 import type { DeclarationOwner } from "./declaration-registry";
 import { OtherTenantError } from "./lifecycle/errors";
 import {
+  type DeclarationItem,
   type LifecycleContext,
   type ListedResource,
   PartialFailureError,
@@ -112,7 +113,7 @@ export interface Session {
    */
   declare(owner: DeclarationOwner, declaration: ResourceDeclaration): readonly ArgumentFailure[];
   /** Whether this process declares an item of the declaration in this run. */
-  isDeclaredHere(declaration: ResourceDeclaration): boolean;
+  isDeclaredHere(declaration: { readonly getItems: () => Iterable<Pick<DeclarationItem, "key">> }): boolean;
   /** Returns the list that the program declares under a name. Undefined if there is none. */
   findListByName(kind: ResourceKind, name: string): ResourceDeclaration | undefined;
   /** Records an item of this process that is in the state, so that the resource can replace it. */
@@ -246,7 +247,8 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       // A refresh also calls `diff` before any check, to compare the actual state with the last run's declaration. Its
       // warnings would not apply to this run.
       if (isChecked) {
-        for (const sentence of lifecycle.warn(state, inputs)) session.log(sentence);
+        const isDeclared = (key: string): boolean => session.isDeclaredHere({ getItems: () => [{ key }] });
+        for (const sentence of lifecycle.warn(state, inputs, isDeclared)) session.log(sentence);
       }
       // A resource of another tenant is created again in this one. The process for the old tenant deletes it there.
       if (findOtherTenant(olds) !== undefined) return [...changes, TENANT_CHANGE];

@@ -17,7 +17,7 @@ import {
 import { createTenantClient } from "./create-tenant-client";
 import { type DeclarationOwner, DeclarationRegistry } from "./declaration-registry";
 import { Declarations } from "./declarations";
-import type { LifecycleContext, ResourceDeclaration } from "./lifecycle/lifecycle";
+import type { DeclarationItem, LifecycleContext, ResourceDeclaration } from "./lifecycle/lifecycle";
 import {
   buildRemovalFilter,
   type RemovalFilter,
@@ -122,7 +122,7 @@ export class ProviderSession implements Session {
   }
 
   /** Whether this process declares an item of the declaration in this run. */
-  isDeclaredHere({ getItems }: ResourceDeclaration): boolean {
+  isDeclaredHere({ getItems }: { readonly getItems: () => Iterable<Pick<DeclarationItem, "key">> }): boolean {
     for (const { key } of getItems()) if (this.#declarations.isDeclaredHere(key)) return true;
     return false;
   }

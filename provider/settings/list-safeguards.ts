@@ -34,6 +34,14 @@ export function validateSafeguards(
   }
   const previousContent = (previous[property] ?? {}) as EncodedList;
   const removedEntries = findRemovals(kind, previousContent, encoded, options);
+  const getTargetName = ([key, text]: readonly [string, unknown]): string => {
+    const { list, value } = kind.getPatternTarget(key, String(text));
+    return `${list} ${value}`;
+  };
+  // An entry that only gets another scope stays protected.
+  const declaredTargets = new Set(declared.map(getTargetName));
+  const isUndeclaredValue = (removed: readonly [string, string]): boolean =>
+    !declaredTargets.has(getTargetName(removed));
   for (const pattern of protectedPatterns) {
     if (matchNames(pattern, declared).length === 0) {
       failures.push({
@@ -42,7 +50,7 @@ export function validateSafeguards(
       });
       continue;
     }
-    const lostNames = matchNames(pattern, removedEntries);
+    const lostNames = matchNames(pattern, removedEntries.filter(isUndeclaredValue));
     if (lostNames.length === 0) continue;
     failures.push({
       property: "protect",

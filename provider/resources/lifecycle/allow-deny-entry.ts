@@ -23,7 +23,7 @@ import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
 import { logEntryDuplicates } from "./duplicates";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
-import { adoptRow, patchEntry } from "./entry-changes";
+import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";
 import { deleteEntry, resolveStateRow } from "./entry-deletion";
 import { formatUniqueEntryName } from "./entry-name";
@@ -104,7 +104,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     const foundRows: AllowDenyEntryRow[] = [];
     const row = await ensureEntry(inputs, context, undefined, (found) => foundRows.push(found));
     if (foundRows.some((found) => Object.keys(buildEntryChange(found, inputs)).length === 0)) {
-      context.log(`Adopted ${describeExistingEntry(row)}, unchanged: deleting the resource deletes it.`);
+      logAdopted(row, inputs, context);
     }
     const id = getResourceId(row);
     const state = await addConflict(id, buildAllowDenyEntryState(id, row, inputs), context);
@@ -244,6 +244,8 @@ async function updateEntry(
     try {
       const resultState =
         Object.keys(changeBody).length === 0 ? row : await patchEntry(tenant, row.id, changeBody, inputs);
+      // Somebody created this row. The resource's own one is removed.
+      if (row === targetRow) logAdopted(row, inputs, context);
       await removeOthers();
       return buildAllowDenyEntryState(id, resultState, inputs);
     } catch (error) {

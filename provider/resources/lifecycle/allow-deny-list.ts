@@ -16,6 +16,7 @@ import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { formatKeyPath } from "../../settings/property-path";
 import { readConfirmed } from "../../tenant";
 import { BestEffortRunner } from "./best-effort-runner";
+import { logChangedScopes, matchChangedScopes } from "./changed-scopes";
 import { buildDeclarableEntries } from "./declarable";
 import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./decode-entries";
 import { logEntryDuplicates } from "./duplicates";
@@ -112,7 +113,7 @@ async function observe(
   context: LifecycleContext,
   { shouldConfirm, expected = known }: ObserveOptions,
 ): Promise<ListObservation> {
-  const { tenant } = context;
+  const { tenant, isManagedElsewhere } = context;
   const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
   const match = await readConfirmed(
     tenant,
@@ -134,11 +135,20 @@ async function observe(
       }),
     );
   }
+  // Only the state's own entries have had a row.
+  const isOfState = shouldConfirm && expected === known;
+  const scopes = isOfState
+    ? matchChangedScopes(match, known, (row) => isManagedElsewhere(getManagedRowId(row)))
+    : { changes: [], ambiguous: [] };
+  logChangedScopes(scopes, context);
+  const textsByChangedKey = new Map(scopes.changes.map(({ key, text }) => [key, text]));
   if (shouldConfirm) {
     const duplicates = [...match.matches.values()].map((row) => [row, match.getDuplicates(row)] as const);
     logEntryDuplicates(duplicates, context);
   }
-  const foundTexts = [...match.matches].map(([key, row]) => [key, encodeFoundRow(key, known[key] ?? "", row)] as const);
+  const foundTexts = [...match.matches].map(
+    ([key, row]) => [key, textsByChangedKey.get(key) ?? encodeFoundRow(key, known[key] ?? "", row)] as const,
+  );
   const otherTexts = [...match.getUnmatched()].map(([key, row]) => [key, encodeEntry(row)] as const);
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }

@@ -28,6 +28,25 @@ export async function adoptRow(
   return await patchEntry(context.tenant, existingRow.id, change, inputs);
 }
 
+/**
+ * Reports that a resource manages a row from now on that it didn't create.
+ *
+ * @param row the row before any change.
+ */
+export function logAdopted(
+  row: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  { log }: Pick<LifecycleContext, "log">,
+  action = "Adopted",
+): void {
+  const differingFields = Object.keys(buildEntryChange(row, inputs));
+  const outcome =
+    differingFields.length === 0
+      ? ", unchanged: deleting the resource deletes it."
+      : `; its ${differingFields.join(" and ")} is now as declared.`;
+  log(`${action} ${describeExistingEntry(row)}${outcome}`);
+}
+
 /** Updates an entry in place and compares the response with all declared fields; a difference is fixed once. */
 export async function patchEntry(
   tenant: TenantCache,

@@ -11,6 +11,12 @@ import { AlreadyExistsError, describeExistingEntry, NotAppliedError } from "./er
 import type { LifecycleContext } from "./lifecycle";
 import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
 
+interface ClearedEntry extends EntryIdentity {
+  readonly formerScope?: string;
+  /** The row that the state names. */
+  readonly named?: AllowDenyEntryRow | undefined;
+}
+
 /**
  * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several
  * rows, and a move affects only one. Rows that another resource declares or manages stay.
@@ -23,7 +29,7 @@ import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
  * @throws {AlreadyExistsError} if one row may not be removed; then none is.
  */
 export async function clearOtherList(
-  entry: EntryIdentity & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
+  entry: ClearedEntry,
   context: LifecycleContext,
   isRemovable: (row: AllowDenyEntryRow) => boolean,
   isLeftAlone: (row: AllowDenyEntryRow) => boolean = () => false,
@@ -78,13 +84,13 @@ export async function clearFormerScope(former: EntryIdentity, context: Lifecycle
 }
 
 function logRemovedDuplicates(
-  { value, verdictScope }: Pick<EntryIdentity, "value" | "verdictScope">,
+  { value, verdictScope, named }: Pick<ClearedEntry, "value" | "verdictScope" | "named">,
   removedRows: readonly AllowDenyEntryRow[],
   { log }: Pick<LifecycleContext, "log">,
 ): void {
   const [first] = removedRows;
   if (first === undefined) return;
-  const isDuplicate = removedRows.every((row) => hasScope(row, { verdictScope }));
+  const isDuplicate = removedRows.every((row) => hasScope(row, { verdictScope }) && row.id !== named?.id);
   const [one, several] = isDuplicate ? ["a duplicate", "duplicates"] : ["an entry", "entries"];
   log(
     `Removed ${removedRows.length === 1 ? one : `${removedRows.length} ${several}`} of ${sanitizeLine(value)} from the ${first.list} list: ${removedRows.map(describeExistingEntry).join(" | ")}`,

@@ -10,7 +10,7 @@ import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
 import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
 import { logEntryDuplicates } from "./duplicates";
 import { enforcePlanForAdopted } from "./enforce-plan";
-import { adoptRow, patchEntry } from "./entry-changes";
+import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
 import { buildConflictError, findConflictingAllow } from "./entry-conflicts";
 import { clearOtherList, removeRow } from "./entry-removal";
 import {
@@ -229,10 +229,7 @@ async function adoptEntry(
   if (inputs.adopt || isManaged) {
     enforcePlanForAdopted(existing, inputs, context);
     const row = await adoptRow(existing, inputs, context);
-    const action = isManaged ? "Changed in place, not replaced:" : "Adopted";
-    context.log(
-      `${action} ${describeExistingEntry(existing)}; its ${differingFields.join(" and ")} is now as declared.`,
-    );
+    logAdopted(existing, inputs, context, isManaged ? "Changed in place, not replaced:" : "Adopted");
     return row;
   }
   throw new AlreadyExistsError(

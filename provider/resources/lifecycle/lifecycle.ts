@@ -27,8 +27,12 @@ export interface Lifecycle<Inputs, State> {
   complete(inputs: RawArguments): Inputs;
   /** Returns what is declared, to detect duplicate declarations. */
   declare(inputs: Inputs): ResourceDeclaration;
-  /** Returns notes for the user, one sentence each, whether or not the run changes anything. Pure. */
-  warn(state: State, inputs: Inputs): readonly string[];
+  /**
+   * Returns notes for the user, one sentence each, whether or not the run changes anything. Pure.
+   *
+   * @param isDeclared whether a resource of the program declares this key, as far as the engine has checked them.
+   */
+  warn(state: State, inputs: Inputs, isDeclared: (key: string) => boolean): readonly string[];
   /** Returns the changes. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly PropertyChange[];
   /**

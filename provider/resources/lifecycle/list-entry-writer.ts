@@ -1,19 +1,13 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/comparable";
-import {
-  buildEntryDeclarationKey,
-  encodeEntryKey,
-  type ListedEntry,
-  stripUnmanaged,
-} from "../../settings/encoded-list";
+import type { List } from "../../settings/assumptions";
+import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../../settings/encoded-list";
 import { canonicalizeValue } from "../../settings/entry-value";
 import type { AllowDenyListInputs } from "../../settings/list-arguments";
 import { canPrune } from "../../settings/list-mode";
 import { parseValidPatterns } from "../../settings/list-safeguards";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
-import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./decode-entries";
-import { adoptRow } from "./entry-changes";
+import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
+import { adoptRow, logAdopted } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
 import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
@@ -21,27 +15,24 @@ import { buildRowDeclarationKey, getManagedRowId, hasScope } from "./entry-state
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
+import { ListEntryRows } from "./list-entry-rows";
 import type { ListPlan } from "./list-resource";
 import { isManagedRow, isUnclaimed } from "./row-ownership";
 
 /** The writes of one run to single entries of a list. */
 export class ListEntryWriter {
-  readonly #plan: ListPlan;
   readonly #inputs: AllowDenyListInputs;
   readonly #context: LifecycleContext;
   /** The entries to remove, by natural key. */
-  readonly #removedByValue: ReadonlyMap<string, KeyedEntry>;
+  readonly #removedByValue: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The entries to remove, by value, scope and list. Several keys share these if the tenant has duplicates. */
   readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The keys of entries to remove, and of declared entries that may have to move from the other list. */
   readonly #leavingKeys: ReadonlySet<string>;
   /** The entries in the state, by key. */
   readonly #knownEntries: ReadonlyMap<string, ListedEntry>;
+  readonly #rows: ListEntryRows;
   readonly #ignoredPatterns: ReturnType<typeof parseValidPatterns>;
-  /** Rows already adopted for a declared entry, so that no second entry adopts them. */
-  readonly #adoptedRowIds = new Set<string>();
-  /** The keys whose rows this run removed or changed into another entry. */
-  readonly #movedKeys = new Set<string>();
   /**
    * Serializes the writes of entries with the same value, because the service may reject a second one while the first
    * still exists.
@@ -49,13 +40,13 @@ export class ListEntryWriter {
   readonly #writesByValue = new Map<string, Promise<unknown>>();
 
   constructor(plan: ListPlan, removed: readonly KeyedEntry[], inputs: AllowDenyListInputs, context: LifecycleContext) {
-    this.#plan = plan;
     this.#inputs = inputs;
     this.#context = context;
-    this.#removedByValue = new Map(removed.map((keyed) => [getNaturalKey(keyed[1]), keyed]));
+    this.#removedByValue = Map.groupBy(removed, ([, entry]) => getNaturalKey(entry));
     this.#removedByEntry = Map.groupBy(removed, ([, entry]) => buildEntryDeclarationKey(entry));
     this.#leavingKeys = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#knownEntries = new Map(decodeEntries(plan.known));
+    this.#rows = new ListEntryRows(plan, this.#knownEntries, context);
     this.#ignoredPatterns = parseValidPatterns(inputs.ignore);
   }
 
@@ -71,7 +62,7 @@ export class ListEntryWriter {
         const [key, entry] = decodedEntry;
         const isOnlyOfValue = entriesByValue.get(getNaturalKey(entry))?.length === 1;
         if (isOnlyOfValue || this.#knownEntries.has(key)) return { keyed: decodedEntry, rank: 1 };
-        return { keyed: decodedEntry, rank: (await this.#findRows(entry)).length > 0 ? 0 : 2 };
+        return { keyed: decodedEntry, rank: (await this.#rows.findRows(entry)).length > 0 ? 0 : 2 };
       }),
     );
     return rankedEntries.toSorted((one, other) => one.rank - other.rank).map(({ keyed }) => keyed);
@@ -119,8 +110,8 @@ export class ListEntryWriter {
       const row = await this.#findReplacedRow(entry);
       if (row !== undefined) {
         await assertNoConflict(entry, context, (row) => hasScope(row, entry) || isLeftAlone(row));
-        this.#adoptedRowIds.add(row.id);
-        this.#movedKeys.add(encodeRowKey(row));
+        this.#rows.adoptedRowIds.add(row.id);
+        this.#rows.movedKeys.add(encodeRowKey(row));
         if (await this.#tryUpdateRow(row, entry)) {
           if (row.list !== entry.list) await this.#removeFromOtherList(entry);
           return;
@@ -129,26 +120,35 @@ export class ListEntryWriter {
     } else {
       // A move, or a list that adopts, removes the other rows afterwards.
       const isRemovingOthers = knownEntry.list !== entry.list || this.#inputs.adopt === true;
-      await assertNoConflict(entry, context, (row) => (isRemovingOthers && hasScope(row, entry)) || isLeftAlone(row));
-      const matchesState = this.#createStateTest(key, knownEntry);
-      const rows = await this.#findRowsConfirmed(entry, key, matchesState);
+      const matchesState = this.#rows.createStateTest(key, knownEntry);
+      const rows = await this.#rows.findRowsConfirmed(entry, key, matchesState);
+      const { changedRow, otherRows } = await this.#rows.findChangedScope(key, knownEntry, rows);
+      const isOwnRow = (row: AllowDenyEntryRow): boolean => row.id === changedRow?.id;
+      await assertNoConflict(
+        entry,
+        context,
+        (row) => isOwnRow(row) || (isRemovingOthers && hasScope(row, entry)) || isLeftAlone(row),
+      );
       const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {
         // A service may have the entry on both lists. Remove the one on the other list.
         if (await this.#tryUpdateRow(targetRow, entry)) {
-          await this.#removeFromOtherList(entry);
+          logAdopted(targetRow, entry, context);
+          await this.#removeFromOtherList({ ...entry, named: ownRow });
           return;
         }
       }
-      const row = ownRow ?? targetRow;
+      const row = ownRow ?? targetRow ?? changedRow;
       // An earlier run declared the entry, or a refresh showed it, so the update is intended.
       if (row !== undefined && (await this.#tryUpdateRow(row, entry))) {
+        if (row === targetRow && !isAsDeclared(row, entry)) logAdopted(row, entry, context);
         if (row.list !== entry.list || (isRemovingOthers && entry.list === "deny"))
           await this.#removeFromOtherList(entry);
         else if (entry.list === "deny")
           await clearOtherList(entry, context, (other) => isManagedRow(other, entry, context), isLeftAlone);
         return;
       }
+      logRemainingRows(entry, otherRows, { ...context, isLeft: () => true });
     }
     await ensureEntry(declared, context, isLeftAlone);
   }
@@ -175,14 +175,14 @@ export class ListEntryWriter {
     return await readConfirmed(
       this.#context.tenant,
       "entries",
-      async () => pick(await this.#findRows(entry)),
+      async () => pick(await this.#rows.findRows(entry)),
       ({ ownRow, targetRow }) =>
         targetRow !== undefined && (ownRow?.id === targetRow.id || isAsDeclared(targetRow, entry)),
     );
   }
 
   /** Removes what a move left behind on the other list. */
-  async #removeFromOtherList(entry: ListedEntry): Promise<void> {
+  async #removeFromOtherList(entry: ListedEntry & { readonly named?: AllowDenyEntryRow }): Promise<void> {
     await clearOtherList(
       entry,
       this.#context,
@@ -212,17 +212,21 @@ export class ListEntryWriter {
    * keeps the sender on the list throughout.
    */
   async #findReplacedRow(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
-    const [key, removedEntry] = this.#removedByValue.get(getNaturalKey(entry)) ?? [];
-    if (key === undefined || removedEntry === undefined || (await this.#findRows(entry)).length > 0) return undefined;
-    const rows = await this.#findRows(removedEntry);
-    // Another resource may declare the entry by now. It must stay.
-    const replaceableRows = rows.filter(
-      (row) =>
-        row.list === removedEntry.list &&
-        !this.#adoptedRowIds.has(row.id) &&
-        !this.#context.isDeclared(buildRowDeclarationKey(row, removedEntry)),
-    );
-    return replaceableRows.find(this.#createStateTest(key, removedEntry)) ?? replaceableRows[0];
+    const removedEntries = this.#removedByValue.get(getNaturalKey(entry)) ?? [];
+    if (removedEntries.length === 0 || (await this.#rows.findRows(entry)).length > 0) return undefined;
+    for (const [key, removedEntry] of removedEntries) {
+      const rows = await this.#rows.findRows(removedEntry);
+      // Another resource may declare the entry by now. It must stay.
+      const replaceableRows = rows.filter(
+        (row) =>
+          row.list === removedEntry.list &&
+          !this.#rows.adoptedRowIds.has(row.id) &&
+          !this.#context.isDeclared(buildRowDeclarationKey(row, removedEntry)),
+      );
+      const row = replaceableRows.find(this.#rows.createStateTest(key, removedEntry)) ?? replaceableRows[0];
+      if (row !== undefined) return row;
+    }
+    return undefined;
   }
 
   /**
@@ -231,7 +235,7 @@ export class ListEntryWriter {
    */
   async #canAdopt(key: string, entry: ListedEntry): Promise<boolean> {
     if (this.#knownEntries.has(key) || this.#inputs.adopt) return true;
-    return (await this.#findRows(entry)).length === 0;
+    return (await this.#rows.findRows(entry)).length === 0;
   }
 
   /**
@@ -252,53 +256,9 @@ export class ListEntryWriter {
       if ((await tenant.deleteEntry(row.id, isUnchanged)) !== "deleted") continue;
       hasRemoved = true;
       logRemovedRows({ ...entry, list: row.list as List }, [row], this.#context);
-      this.#movedKeys.add(encodeRowKey(row));
+      this.#rows.movedKeys.add(encodeRowKey(row));
     }
     return hasRemoved;
-  }
-
-  /** Returns the rows with an entry's value and scope, on both lists. */
-  async #findRows(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
-    // Waits for a pending removal of the entry.
-    await this.#context.tenant.findEntry(entry);
-    const rows = await this.#context.tenant.findEntriesByValue(entry);
-    return rows.filter((row) => this.#isOfScope(row, entry));
-  }
-
-  /**
-   * Like `#findRows`, but refetches the list if no row matches the state. An earlier run may have written the entry
-   * moments ago, so one read doesn't prove it.
-   */
-  async #findRowsConfirmed(
-    entry: ListedEntry,
-    key: string,
-    matchesState: (row: AllowDenyEntryRow) => boolean,
-  ): Promise<AllowDenyEntryRow[]> {
-    const rows = await this.#findRows(entry);
-    if (rows.some(matchesState) || this.#movedKeys.has(key)) return rows;
-    const isExpectedRow = (row: AllowDenyEntryRow): boolean => this.#isOfScope(row, entry) && matchesState(row);
-    const confirmedRows = await this.#context.tenant.findEntriesConfirmed(entry, isExpectedRow);
-    return confirmedRows.filter((row) => this.#isOfScope(row, entry));
-  }
-
-  /** Returns a predicate for rows that match the state's entry of a key. */
-  #createStateTest(key: string, knownEntry: ListedEntry): (row: AllowDenyEntryRow) => boolean {
-    const shownText = stripUnmanaged(this.#plan.known[key] ?? "");
-    return (row) => row.list === knownEntry.list && isSameListText(encodeRow(row, knownEntry), shownText);
-  }
-
-  #isOfScope({ verdict_scope: scope }: AllowDenyEntryRow, entry: ListedEntry): boolean {
-    return (scope ?? this.#inferScope(entry)) === entry.verdictScope;
-  }
-
-  /**
-   * Returns the scope to assume for a row without one: the default scope if this list has the value with that scope
-   * too.
-   */
-  #inferScope(entry: ListedEntry): string {
-    const plainKey = encodeEntryKey({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
-    const hasPlainKey = this.#knownEntries.has(plainKey) || Object.hasOwn(this.#plan.declared, plainKey);
-    return hasPlainKey ? DEFAULT_VERDICT_SCOPE : entry.verdictScope;
   }
 
   async remove(key: string, entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
@@ -309,15 +269,17 @@ export class ListEntryWriter {
         `stays, because ${successor.list} ${successor.value}, which would take its place, could not be added`,
       );
     }
-    const matchesShown = this.#createStateTest(key, entry);
-    const rows = await this.#findRowsConfirmed(entry, key, matchesShown);
+    const matchesShown = this.#rows.createStateTest(key, entry);
+    const rows = await this.#rows.findRowsConfirmed(entry, key, matchesShown);
     const rowsHere = rows.filter((row) => row.list === entry.list && isUnclaimed(row, entry, this.#context));
     const movedRow = rows.find(
-      (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#isKnown(row),
+      (row) => row.list !== entry.list && !isDeclared(buildRowDeclarationKey(row, entry)) && !this.#rows.isKnown(row),
     );
     // If another resource declares or manages a row on this list, the entry was not moved.
     const isOffList = rows.every((row) => row.list !== entry.list);
     if (isOffList && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
+    const { changedRow: otherScopeRow } = await this.#rows.findChangedScope(key, entry, rows);
+    if (otherScopeRow !== undefined) throw new EntryChangedError("changed", otherScopeRow);
     // A service may hold duplicates of an entry, or different entries with the same value. Other removed keys have
     // their own rows, and a row that no preview has shown stays.
     const ownRows = rowsHere.filter(matchesShown);
@@ -327,7 +289,7 @@ export class ListEntryWriter {
       (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
     );
     const [changedRow] = undeclaredRows;
-    const isMoved = this.#movedKeys.has(key);
+    const isMoved = this.#rows.movedKeys.has(key);
     if (ownRows.length === 0 && changedRow !== undefined && !isMoved)
       throw new EntryChangedError("changed", changedRow);
     await this.#logRemaining(
@@ -352,7 +314,7 @@ export class ListEntryWriter {
   #getOtherRemovals(key: string, entry: ListedEntry): ((row: AllowDenyEntryRow) => boolean)[] {
     const sameEntries = this.#removedByEntry.get(buildEntryDeclarationKey(entry)) ?? [];
     return sameEntries.flatMap(([otherKey, other]) =>
-      otherKey === key ? [] : [this.#createStateTest(otherKey, other)],
+      otherKey === key ? [] : [this.#rows.createStateTest(otherKey, other)],
     );
   }
 
@@ -370,19 +332,12 @@ export class ListEntryWriter {
     const { tenant, isManagedElsewhere } = this.#context;
     const isRemaining = (row: AllowDenyEntryRow): boolean =>
       !removedRows.includes(row) &&
-      !this.#isKnown(row) &&
+      !this.#rows.isKnown(row) &&
       !this.#isIgnored(row) &&
       !canPrune(this.#inputs.mode, row.list) &&
       !isManagedElsewhere(getManagedRowId(row));
     const isLeft = (row: AllowDenyEntryRow): boolean => undeclaredRows.includes(row) || isRemaining(row);
     logRemainingRows(entry, await tenant.findEntriesByValue(entry), { ...this.#context, isLeft });
-  }
-
-  /** Whether the state has the entry on this list. */
-  #isKnown(row: AllowDenyEntryRow): boolean {
-    return [...this.#knownEntries.values()].some(
-      (entry) => buildEntryDeclarationKey(entry) === buildRowDeclarationKey(row, entry),
-    );
   }
 }
 

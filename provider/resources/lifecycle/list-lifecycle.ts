@@ -105,12 +105,13 @@ export function createListLifecycle<Inputs extends ListInputs>(
       };
     },
 
-    warn(state, inputs) {
+    warn(state, inputs, isDeclared) {
       const declared = isContentKnown(inputs, kind) ? getContent(inputs) : undefined;
       const namedConflicts = warnOfNamedConflicts(kind, state[CONFLICT], getContent(state), declared);
       if (declared === undefined) return namedConflicts;
-      const removed = findRemovals(kind, getContent(state), declared, inputs);
-      const names = removed.map(([key, text]) => kind.describe(key, text));
+      const names = findRemovals(kind, getContent(state), declared, inputs).flatMap(([key, text]) =>
+        isDeclared(resource.buildItem(key, text, inputs)?.key ?? "") ? [] : [kind.describe(key, text)],
+      );
       return names.length === 0
         ? namedConflicts
         : [...namedConflicts, ...resource.buildRemovalWarnings(names, inputs.mode)];

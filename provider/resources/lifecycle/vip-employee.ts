@@ -45,10 +45,11 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
 
   declare: (inputs) => buildSingleDeclaration(buildVipDeclaration(inputs, "email")),
 
-  warn(state, inputs) {
+  warn(state, inputs, isDeclared) {
     const isSameMailbox =
       toComparable(state.email, canonicalizeMailbox) === toComparable(inputs.email, canonicalizeMailbox);
-    if (isSameMailbox || state.onDelete === "keep") return [];
+    const isKept = state.onDelete === "keep" || isDeclared(buildVipDeclarationKey(state.email));
+    if (isSameMailbox || isKept) return [];
     return [
       `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
     ];

@@ -93,4 +93,24 @@ describe("plan", () => {
     expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
     expect(shown).toContain("made by ci");
   });
+
+  it("shows a scope that was changed by hand as a removal and an addition", () => {
+    const today = "2026-11-21";
+    const readFile = () => "version: 1\ndeny: [bad.example]\n";
+    const rows = [{ ...entry("deny"), verdict_scope: "graymail" }];
+    const plan = makePlan({
+      desired: buildDesiredState(readSettings("x.yaml", { today, readFile }), {
+        entries: { content: { "bad.example": "deny" } },
+        vips: { content: {} },
+      }),
+      observed: buildObservedState(`${today}T00:00:00Z`, rows, []),
+      tenant: { host: "host", name: "x" },
+      source: { kind: "files", files: ["x.yaml"], stack: "x" },
+      mail: buildEmptyEvidence(today, "not asked"),
+    });
+    expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+      "add bad.example",
+      "remove bad.example (graymail)",
+    ]);
+  });
 });
