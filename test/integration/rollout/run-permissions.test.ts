@@ -111,8 +111,8 @@ it("accepts the settings that its error message suggests", async () => {
   const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
   expect(output.replace(/\n {4}(?=\S)/g, " ")).toContain(`Keys
 
-  · ${service.url} is sent the key of acme, from the output of the command "echo"
-  · ${service.url} is sent the key of globex, from the file "keys/globex"
+  · ${service.url} receives the key of acme, from the output of the command "echo"
+  · ${service.url} receives the key of globex, from the file "keys/globex"
 `);
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
 });

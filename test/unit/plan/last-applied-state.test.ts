@@ -91,6 +91,6 @@ describe("plan", () => {
     ]);
     const shown = renderPlanText(plan, { width: 200 });
     expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
-    expect(shown).toContain("made by ci");
+    expect(shown).toContain("created by ci");
   });
 });
