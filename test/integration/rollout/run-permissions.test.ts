@@ -9,6 +9,7 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
+import { unwrapError } from "../../support/unwrap-error";
 
 /*
  * A targets file from a pull request and a journal written by a stranger, against the pipeline that plans them: with
@@ -63,7 +64,7 @@ interface Ran {
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   return await new Promise((done) => {
     const child = execFile(program, args, { cwd: directory, env }, (_error, stdout, stderr) =>
-      done({ code: child.exitCode ?? -1, output: `${stdout}${stderr}` }),
+      done({ code: child.exitCode ?? -1, output: unwrapError(`${stdout}${stderr}`) }),
     );
   });
 }
