@@ -40,7 +40,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   const resumed = await runRollout("resume", "--output", "report.json");
   expect(resumed.code).toBe(0);
   expect(resumed.output).toMatch(/^Continues without: "t1", since /m);
-  expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);
+  expect(resumed.output).toMatch(/DONE, 1 SKIPPED +2 tenants match their files\. Skipped: t1\./);
   expect(statesIn(JSON.parse(await fleet.read("report.json")))).toEqual({
     ...{ t0: "done", t1: "skipped", t2: "done" },
   });

@@ -12,6 +12,7 @@ import {
   findFailOnBlocker,
   type PlanInputOptions,
 } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { ConfigurationError } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import type { Plan } from "../../plan/plan";
@@ -106,13 +107,13 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   }
   if (currentPlan.guards.length > 0) {
     await printPlan(currentPlan);
-    console.error("error: a blocker rejects the plan, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failOnBlocker = findFailOnBlocker(currentPlan, options.failOn);
   if (failOnBlocker !== undefined) {
     await printPlan(addFailOnBlocker(currentPlan, options.failOn));
-    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
+    printError(`${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {

@@ -8,6 +8,7 @@ import {
   findFailOnBlocker,
   type PlanInputOptions,
 } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
 import type { ExpiredRemoval, ExpiredRemovalOptions } from "../../gitops/expired-removal";
@@ -47,13 +48,13 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   const { plan } = removal;
   if (plan.guards.length > 0) {
     await printPlan(plan);
-    console.error("error: a blocker rejects the plan, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failOnBlocker = findFailOnBlocker(plan, options.failOn);
   if (failOnBlocker !== undefined) {
     await printPlan(addFailOnBlocker(plan, options.failOn));
-    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
+    printError(`${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (removal.targets.length === 0) {

@@ -2,6 +2,7 @@ import { EXIT, type ExitCode } from "../../cli/command-line";
 import type { Output } from "../../cli/output/outputs";
 import { getTextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import type { FailOnLevel } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { FAIL_ON_BLOCKER } from "../../plan/plan";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutReport, TenantReport } from "../../rollout/model/rollout-report";
@@ -80,11 +81,7 @@ function formatMailNote({ outputs }: RolloutRunOptions, mail: PlannedRollout["ma
 function checkUntilWave({ waves }: RolloutReport, { until }: RolloutRunOptions): ExitCode | undefined {
   if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
   const names = waves.map(({ name }) => name).join(", ");
-  console.error(
-    sanitizeMultiline(
-      `error: --until specifies an unknown wave, "${until}"; the waves are ${names}. Nothing was changed.`,
-    ),
-  );
+  printError(`--until specifies an unknown wave, "${until}"; the waves are ${names}. Nothing was changed.`);
   return EXIT.error;
 }
 
@@ -96,7 +93,7 @@ function checkPlanRunnable(
 ): ExitCode | undefined {
   const { waves, tenants, counts } = report;
   if (blockers.length > 0) {
-    console.error("error: a blocker rejects the plan, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
@@ -107,17 +104,15 @@ function checkPlanRunnable(
   });
   const fixAdvice = "Fix them, or leave them out with --except.";
   if (exceeded.length > 0) {
-    console.error(
-      sanitizeMultiline(
-        `error: too many tenants can't be planned: ${exceeded.join("; ")}. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
-      ),
+    printError(
+      `too many tenants can't be planned: ${exceeded.join("; ")}. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
     );
     return EXIT.error;
   }
   const flaggedCount = findFlaggedTenants(tenants, failOn).length;
   if (flaggedCount > 0) {
-    console.error(
-      `error: the changes of ${formatCount(flaggedCount, "tenant")} are blocked by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
+    printError(
+      `the changes of ${formatCount(flaggedCount, "tenant")} are blocked by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
     );
     return EXIT.refused;
   }
@@ -126,25 +121,23 @@ function checkPlanRunnable(
     const oldDigestNote = isOldDigest
       ? "The given digest is from an earlier release and covers less than a plan shows. "
       : "";
-    console.error(
-      `error: ${oldDigestNote}the plan differs from the reviewed one: its digest is now ${digest}. The targets, the settings files or a tenant changed since the review. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+    printError(
+      `${oldDigestNote}the plan differs from the reviewed one: its digest is now ${digest}. The targets, the settings files or a tenant changed since the review. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }
   const [rolledBackChange] = reappliedChanges;
   if (rolledBackChange !== undefined && yes === true && planDigest === undefined) {
-    console.error(
-      sanitizeMultiline(
-        `error: ${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back changes that this plan would repeat (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
-      ),
+    printError(
+      `${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back changes that this plan would repeat (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
     );
     return EXIT.refused;
   }
   if (yes === true) return undefined;
   if (counts.pending > 0) return EXIT.changes;
   if (counts.failed === 0) return isPartial(report) ? EXIT.changes : EXIT.clean;
-  console.error(
-    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
+  printError(
+    `${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
   );
   return EXIT.error;
 }

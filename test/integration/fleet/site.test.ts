@@ -159,7 +159,7 @@ it("shows only the rollouts that reached a tenant on its page", async () => {
   const rollouts = read("rollouts.html");
   expect(rollouts).toContain(`href="rollouts/${done}.html"`);
   expect(rollouts).not.toContain(foreign);
-  expect(rollouts).toContain("1 unchanged and 1 to do");
+  expect(rollouts).toContain("1 unchanged and 1 pending");
   expect(read("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
   expect(read("tenants/globex.html")).not.toContain(done);
 });

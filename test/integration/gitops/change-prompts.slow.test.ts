@@ -6,6 +6,7 @@ import { COMMAND, type CommandRun, commandLine } from "../../support/command-lin
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsDirectory } from "../../support/settings-directory";
 import { atTerminal } from "../../support/terminal";
+import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
@@ -61,7 +62,8 @@ async function given(directory: string, input: string | (() => string), ...args:
     more();
   }
   const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code: code ?? -1, ...texts, output: texts.stdout + texts.stderr };
+  const stderr = unwrapError(texts.stderr);
+  return { code: code ?? -1, stdout: texts.stdout, stderr, output: texts.stdout + stderr };
 }
 
 it("reads values from standard input, all or none", async () => {

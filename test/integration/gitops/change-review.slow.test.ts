@@ -6,6 +6,7 @@ import { COMMAND, commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
+import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
@@ -157,7 +158,7 @@ it.each(["the command", "all that it started"])(
     process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
     repository.write(".git/go", "");
     expect(await ended).toBe(1);
-    expect(stderr).toContain("files and branch are as they were");
+    expect(unwrapError(stderr)).toContain("files and branch are as they were");
     expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
     expect(repository.git("branch")).toBe("* main\n");
     expect(repository.git("status", "--porcelain")).toBe("");

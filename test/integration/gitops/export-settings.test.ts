@@ -16,6 +16,7 @@ import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { answering, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { unwrapError } from "../../support/unwrap-error";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
 
@@ -55,7 +56,7 @@ async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]):
     stderr += chunk;
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, stdout, stderr };
+  return { code, stdout, stderr: unwrapError(stderr) };
 }
 
 function texts(): Record<string, string> {

@@ -514,8 +514,8 @@ describe("a plan with mail evidence", () => {
     ]);
     const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);
-    expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
-    expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
+    expect(output).toContain("RISK ACCEPTED  1 change: 1 with an accepted risk.");
+    expect(output).toContain("risk       accepted: Their incident is over, CHG-7");
     // An entry that is risky by itself.
     expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
     // An allow with the scope graymail only affects graymail. A global one lets it in, which is a warning but not a

@@ -54,8 +54,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = renderReportText(rolloutReport, { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
-      expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
-      expect(text).toContain("May be changed in part: 1 that is skipped.");
+      expect(text).toContain("4 tenants match their files. Skipped: b.");
+      expect(text).toContain("Possibly partly changed: 1 skipped.");
       expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
       expect(text).toContain("email-security rollout unskip b");
       expect(text).not.toContain("All");
@@ -252,7 +252,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await using fleet = await SkippingFleet.on(await open());
       const id = await plan(fleet);
       expect(await fleet.run(id)).toBe("done");
-      expect((await buildRolloutLock(fleet.journal, id, "here")).unseen).toEqual([]);
+      expect((await buildRolloutLock(fleet.journal, id, "here")).unreviewed).toEqual([]);
     });
 
     it("is rolled back with its own changes, not those of the other", async () => {
@@ -267,7 +267,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       );
       const id = await fleet.plan({ canary: ["c"] }, {}, { rollsBack: original, skipped: leftOut }, { c: "d" });
       const lock = await buildRolloutLock(journal, id, "here");
-      expect(lock.takenBack?.changes).toEqual(getPlanSignatures(planJson("d.example")));
+      expect(lock.rolledBack?.changes).toEqual(getPlanSignatures(planJson("d.example")));
     });
 
     it("is not listed as skipped after the other was skipped", async () => {

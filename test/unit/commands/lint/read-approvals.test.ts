@@ -80,7 +80,10 @@ it("reads GitLab's approvals without a commit", () => {
 
 it.each([
   [{ token: "s3cret", expires: 1 }, 'it contains an object with "token", "expires".'],
-  [Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])), 'an object with "a", "b", "c", "d", "e" and more.'],
+  [
+    Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])),
+    'an object with "a", "b", "c", "d", "e" and more.',
+  ],
   ["s3cret", "it contains a string."],
   [["s3cret"], "it contains a list of 1."],
 ])("describes an unexpected file without showing its values: %j", (answer, expectedText) => {
