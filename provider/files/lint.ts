@@ -1,7 +1,7 @@
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { findLikelyTypo } from "../settings/nearest-name";
 import { OwnDomains } from "../settings/own-domains";
-import { RISKS, risksOf } from "../settings/risk";
+import { findEntryRisks, RISKS } from "../settings/risk";
 import { quote } from "../settings/text";
 import { type Finding, formatLineLocation, sortFindings } from "./finding";
 import { findPolicyViolations } from "./policy";
@@ -181,7 +181,7 @@ function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[]
   return entries.flatMap((entry) => {
     const { list, entryType, acceptRisk, rawValue, expires } = entry;
     if (acceptRisk === undefined) return [];
-    const risks = risksOf(entry, ownDomainSet);
+    const risks = findEntryRisks(entry, ownDomainSet);
     const isWholeDomain =
       policy.refuseWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
     const mayAdmitMail = list === "allow" || (expires !== undefined && expires !== "never");

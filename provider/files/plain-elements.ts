@@ -129,14 +129,14 @@ class PlainElementScanner {
         continue;
       }
       // Blank lines and comments belong to the surrounding elements. After another line, they may be part of its value.
-      const [empty = ""] = matchAt(EMPTY_LINE, text, at) ?? [];
+      const [empty = ""] = matchAtOffset(EMPTY_LINE, text, at) ?? [];
       if (empty !== "") {
         at += empty.length;
         line += 1;
         continue;
       }
-      const [, indent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
-      if (indent.length === 0 && matchAt(DASH_ALONE, text, at) === null) break;
+      const [, indent = "", firstCharacter = ""] = matchAtOffset(LINE_START, text, at) ?? [];
+      if (indent.length === 0 && matchAtOffset(DASH_ALONE, text, at) === null) break;
       if (column === undefined && firstCharacter === "-") column = indent.length;
       flushRun();
       // Continue at the next dash of the section, which may start a plain element.
@@ -185,7 +185,7 @@ interface ScannedElement {
 
 /** Returns the plain element at an offset; undefined if there is none. */
 function scanElement(text: string, startOffset: number, line: number, section: Section): ScannedElement | undefined {
-  const dash = matchAt(ELEMENT_LINE, text, startOffset);
+  const dash = matchAtOffset(ELEMENT_LINE, text, startOffset);
   if (dash === null) return undefined;
   const [matchText, indent = "", spacing = "", key, rawText = ""] = dash;
   const column = indent.length;
@@ -204,13 +204,13 @@ function scanElement(text: string, startOffset: number, line: number, section: S
   let nextLine = line + 1;
   let count = 1;
   for (let at = endOffset; ; ) {
-    const [empty = ""] = matchAt(EMPTY_LINE, text, at) ?? [];
+    const [empty = ""] = matchAtOffset(EMPTY_LINE, text, at) ?? [];
     if (empty !== "") {
       at += empty.length;
       nextLine += 1;
       continue;
     }
-    const reviewMatch = key === undefined ? null : matchAt(REVIEW_LINE, text, at);
+    const reviewMatch = key === undefined ? null : matchAtOffset(REVIEW_LINE, text, at);
     if (reviewMatch !== null && reviewMatch[1]?.length === contentColumn) {
       const [reviewLine, , rawText = "", on = "", by = "", reason] = reviewMatch;
       const review = parseReview(on, by, reason);
@@ -223,10 +223,10 @@ function scanElement(text: string, startOffset: number, line: number, section: S
       endOffset = at;
       continue;
     }
-    const pair = key === undefined ? null : matchAt(PAIR_LINE, text, at);
+    const pair = key === undefined ? null : matchAtOffset(PAIR_LINE, text, at);
     if (pair === null || pair[1]?.length !== contentColumn) {
       // Deeper indentation continues the element, or is a mistake.
-      const [, nextIndent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
+      const [, nextIndent = "", firstCharacter = ""] = matchAtOffset(LINE_START, text, at) ?? [];
       if (firstCharacter !== "" && nextIndent.length > column) return undefined;
       break;
     }
@@ -308,14 +308,14 @@ const EMPTY_LINE = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
 const DASH_ALONE = /-(?=[ \r\n]|$)/y;
 const LINE_START = /([ \t]*)([^\r\n]?)/y;
 
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+function matchAtOffset(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at;
   return pattern.exec(text);
 }
 
 /** Returns whether a line starts an element or ends the section. */
 function isDashOrKey(text: string, at: number, column: number | undefined): boolean {
-  const [, indent = "", firstCharacter = ""] = matchAt(LINE_START, text, at) ?? [];
+  const [, indent = "", firstCharacter = ""] = matchAtOffset(LINE_START, text, at) ?? [];
   if (firstCharacter === "") return false;
   return indent.length === 0 ? firstCharacter !== "#" : firstCharacter === "-" && indent.length === column;
 }

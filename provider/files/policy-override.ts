@@ -36,7 +36,7 @@ const soonerIsStricter: OptionOrder<string> = {
 };
 
 /** One of two values is stricter. */
-function strictOnlyFor<Word>(strictValue: Word): OptionOrder<Word> {
+function strictestValue<Word>(strictValue: Word): OptionOrder<Word> {
   return { isWeaker: (value, reference) => reference === strictValue && value !== strictValue };
 }
 
@@ -74,7 +74,7 @@ const equalOnly: OptionOrder<unknown> = { isWeaker: (value, reference) => value 
 /** The type requires a direction for every rule and option. */
 const OPTION_ORDERS = {
   // Reporting writes no unreviewed change.
-  onDrift: strictOnlyFor("report"),
+  onDrift: strictestValue("report"),
   "policy.requireComment": supersetIsStricter,
   "policy.requireTicket": supersetIsStricter,
   "policy.ticketPattern": equalOnly,
@@ -85,14 +85,14 @@ const OPTION_ORDERS = {
   "policy.requireApproval": supersetIsStricter,
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
-  "policy.refuseWholeDomains": strictOnlyFor(true),
+  "policy.refuseWholeDomains": strictestValue(true),
   "lists.entries.mode": modeOrder,
   "lists.entries.ignore": exactSetOnly,
   "lists.entries.protect": supersetIsStricter,
   "lists.entries.maxRemovals": lowerIsStricter,
   "lists.entries.maxRemovalFraction": lowerIsStricter,
   "lists.entries.confirmRemovals": equalOnly,
-  "lists.entries.adopt": strictOnlyFor(false),
+  "lists.entries.adopt": strictestValue(false),
   "lists.vips.mode": modeOrder,
   "lists.vips.ignore": exactSetOnly,
   "lists.vips.protect": supersetIsStricter,
@@ -100,7 +100,7 @@ const OPTION_ORDERS = {
   "lists.vips.maxRemovalFraction": lowerIsStricter,
   "lists.vips.confirmRemovals": equalOnly,
   // An exclusion is permanent.
-  "lists.vips.onDelete": strictOnlyFor("keep"),
+  "lists.vips.onDelete": strictestValue("keep"),
 } as const satisfies Readonly<Record<OptionPath, Pick<OptionOrder<never>, "isWeaker">>>;
 
 /** Returns the demands of a file, with their locations. */

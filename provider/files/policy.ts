@@ -40,7 +40,7 @@ export type PolicyCode =
   | "policy-whole-domain";
 
 /** The fields that policy rules check, for any way of declaring. Texts are not empty. */
-export interface Accountable {
+export interface PolicyFields {
   /** The reason for the declaration. */
   readonly comment?: string | undefined;
   readonly ticket?: string | undefined;
@@ -53,7 +53,7 @@ export interface Accountable {
 }
 
 /** An entry, as policy rules see it. */
-export interface AccountableEntry extends Accountable {
+export interface PolicyEntry extends PolicyFields {
   readonly kind: "entry";
   readonly list: List;
   /** In canonical form. */
@@ -63,7 +63,7 @@ export interface AccountableEntry extends Accountable {
 }
 
 /** A VIP, as policy rules see it. */
-export interface AccountableVip extends Accountable {
+export interface PolicyVip extends PolicyFields {
   readonly kind: "vip";
 }
 
@@ -74,7 +74,7 @@ export interface AccountableVip extends Accountable {
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
  * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
-export function policyJudge(policy: Policy, today: string): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
+export function createPolicyCheck(policy: Policy, today: string): (one: PolicyEntry | PolicyVip) => PolicyCode[] {
   const problems = validateArguments(policyRules, policy).map(
     ({ property, reason }) => `policy: ${property} ${reason}`,
   );
@@ -98,7 +98,7 @@ function buildPolicyRules(policy: Policy, today: string): PolicyRule[] {
 interface PolicyRule {
   readonly code: PolicyCode;
   /** Describes the violation and its fix in a settings file; undefined if the rule is met. */
-  readonly getViolation: (one: AccountableEntry | AccountableVip) => string | undefined;
+  readonly getViolation: (one: PolicyEntry | PolicyVip) => string | undefined;
 }
 
 type RequiredSubjects = readonly PolicySubject[] | undefined;
@@ -200,7 +200,7 @@ function wholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined
 function requireField(
   subjects: RequiredSubjects = [],
   code: PolicyCode,
-  getFieldProblem: (one: Accountable) => string | undefined,
+  getFieldProblem: (one: PolicyFields) => string | undefined,
 ): PolicyRule | undefined {
   if (subjects.length === 0) return undefined;
   return {
@@ -211,7 +211,7 @@ function requireField(
   };
 }
 
-function getPolicySubject(one: AccountableEntry | AccountableVip): PolicySubject {
+function getPolicySubject(one: PolicyEntry | PolicyVip): PolicySubject {
   return one.kind === "vip" ? "vips" : one.list;
 }
 

@@ -2,7 +2,7 @@ import type { Finding } from "../files/finding";
 import type { EntryType } from "../settings/assumptions";
 import { omitUndefined } from "../settings/omit-undefined";
 import { OwnDomains } from "../settings/own-domains";
-import { RISKS, risksOf } from "../settings/risk";
+import { findEntryRisks, RISKS } from "../settings/risk";
 import { quote } from "../settings/text";
 import { rateChange, type UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
@@ -41,10 +41,12 @@ function findRisks(change: UnratedChange, ownDomainSet: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
   const acceptanceText = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
-  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(({ code }) => ({
-    code,
-    level: after.acceptRisk === undefined ? "warning" : "note",
-    message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
-    ...omitUndefined({ place }),
-  }));
+  return findEntryRisks({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(
+    ({ code }) => ({
+      code,
+      level: after.acceptRisk === undefined ? "warning" : "note",
+      message: `${RISKS[code].title}. ${RISKS[code].why}${acceptanceText}`,
+      ...omitUndefined({ place }),
+    }),
+  );
 }

@@ -60,7 +60,7 @@ export interface DeclaredListArguments {
 export function readDeclaredListArguments(name: string, stack: string, input: object): DeclaredListArguments {
   const { file, ...options } = validateArguments(`TenantSettings ${quote(name)}`, input);
   const settings = readSettings(file, options);
-  enforceFilesPlan(name, stack, settings);
+  enforceSettingsFilesPlan(name, stack, settings);
   const { lists, tenantDomains, entries, vips } = settings;
   return {
     entries: { ...lists.entries, entries: entries.map(toEntryArguments) },
@@ -82,7 +82,7 @@ function validateArguments(label: string, input: object): z.output<typeof tenant
  * Asserts that an enforced plan is of this stack and of the desired state in these files. The lists compare the actual state themselves,
  * right before they write.
  */
-function enforceFilesPlan(name: string, stackName: string, settings: Settings): void {
+function enforceSettingsFilesPlan(name: string, stackName: string, settings: Settings): void {
   const plan = readPlanFile(process.env);
   const { kind, stack, resource = name } = plan?.source ?? {};
   if (plan === undefined || kind !== "files" || resource !== name) return;

@@ -14,8 +14,8 @@ import {
   type MailDomains,
   MIN_EVIDENCE,
   OTHER_TENANT_LEAD,
-  renewFingerprint,
   suggestOwnDomains,
+  updateFingerprint,
 } from "../settings/mail-domains";
 import { OwnDomains } from "../settings/own-domains";
 import type { DesiredState } from "./desired-state";
@@ -150,7 +150,7 @@ function hasAnyKnownVip({ lists }: DesiredState, { vips }: ObservedState): boole
 /** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
 export function computeTenantFingerprint(desired: DesiredState, observed: ObservedState): string | undefined {
   const [previous] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
-  return renewFingerprint(previous, getObservedPeople(observed, []));
+  return updateFingerprint(previous, getObservedPeople(observed, []));
 }
 
 /** Returns the most likely own domains of the tenant, based on its VIPs. */

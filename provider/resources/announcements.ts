@@ -21,7 +21,7 @@ const LINES_NAME = "announced";
  * The explicit instances that will declare parts of a list, as announced by the program before the engine starts their
  * processes. A process can then wait for another one that hasn't started yet.
  */
-export class Announcements {
+export class InstanceAnnouncements {
   readonly #lines: SharedLines;
   readonly #writtenLines = new Set<string>();
 

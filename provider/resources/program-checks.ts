@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, InvalidArgumentError } from "../client/errors";
 import { quote } from "../settings/text";
-import { Announcements, buildSharingOptions } from "./announcements";
+import { buildSharingOptions, InstanceAnnouncements } from "./announcements";
 import { assertEffectiveIgnores } from "./ignored-changes";
 import { getProviderInstanceName, Provider } from "./provider";
 import { getTenantList, type ResourceKind } from "./resource-type";
@@ -29,7 +29,7 @@ export function prepareResource(
   announceProviderInstance(kind, options);
 }
 
-let announcements: Announcements | undefined;
+let announcements: InstanceAnnouncements | undefined;
 
 /**
  * Announces to the run's provider processes that an explicit instance will declare something, so that they can wait for
@@ -44,7 +44,7 @@ function announceProviderInstance(kind: ResourceKind, options: pulumi.CustomReso
   const provider = options?.provider ?? parentProvider;
   // A resource that depends on another one may have to wait for the other's write first.
   if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
-  announcements ??= new Announcements(buildSharingOptions(engine, process.env));
+  announcements ??= new InstanceAnnouncements(buildSharingOptions(engine, process.env));
   announcements.add(getTenantList(kind), getProviderInstanceName(provider));
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
 import { isEmptyIdentity, isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
-import { Announcements } from "./announcements";
+import { InstanceAnnouncements } from "./announcements";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
@@ -71,7 +71,7 @@ type Claim = NonNullable<ClaimLine["claim"]>;
  */
 export class TenantClaims {
   readonly #lines: SharedLines;
-  readonly #announcements: Announcements;
+  readonly #announcements: InstanceAnnouncements;
   readonly #options: TenantClaimsOptions;
   readonly #session = randomUUID();
   readonly #declarations: Record<TenantList, Map<string, ResourceDeclaration>> = {
@@ -91,7 +91,7 @@ export class TenantClaims {
   constructor(options: TenantClaimsOptions) {
     this.#options = options;
     this.#lines = new SharedLines(options, "claims");
-    this.#announcements = new Announcements(options);
+    this.#announcements = new InstanceAnnouncements(options);
   }
 
   /** Records what the program declares. A new declaration under the same name replaces the previous one. */

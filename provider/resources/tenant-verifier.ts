@@ -13,7 +13,7 @@ import {
   type MailDomains,
   MIN_EVIDENCE,
   OTHER_TENANT_LEAD,
-  renewFingerprint,
+  updateFingerprint,
 } from "../settings/mail-domains";
 import { OwnDomains } from "../settings/own-domains";
 import { isStillTenant, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
@@ -165,7 +165,7 @@ export class TenantVerifier {
     if (mailDomains === undefined) return knownFingerprint;
     if (this.#cachedFingerprint?.people !== mailDomains || this.#cachedFingerprint.of !== knownFingerprint) {
       const current = this.isEmptyTenantAccepted()
-        ? renewFingerprint(knownFingerprint, mailDomains)
+        ? updateFingerprint(knownFingerprint, mailDomains)
         : buildDomainFingerprint(mailDomains, knownFingerprint);
       this.#cachedFingerprint = { people: mailDomains, of: knownFingerprint, as: current };
     }

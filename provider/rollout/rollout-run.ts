@@ -96,7 +96,7 @@ export class RolloutRun {
         );
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
-      const current = currentTargets(record, recordedTargets);
+      const current = compareWithCurrentTargets(record, recordedTargets);
       assertUsable(record.spec, current?.targets ?? recordedTargets, current?.excludedStacks, environment);
       for (const note of current?.notes ?? []) this.#context.log(note);
       const notices = new RolloutNotifier(
@@ -303,7 +303,7 @@ export class RolloutRun {
  * @param recordedTargets the rollout's tenants in the journal.
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
-function currentTargets(
+function compareWithCurrentTargets(
   { spec, startedAtMs }: RolloutRecord,
   recordedTargets: readonly Target[],
 ): ComparedTargets | undefined {

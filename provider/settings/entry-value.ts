@@ -47,14 +47,14 @@ export function parseMailbox(text: string): Parsed<string> {
 export function canonicalizeValue(value: string): string {
   const text = value.trim();
   const parsed = parseExactly(text);
-  return parsed.ok ? parsed.value.canonical : (canonicalPattern(text) ?? text.toLowerCase());
+  return parsed.ok ? parsed.value.canonical : (formatCanonicalPattern(text) ?? text.toLowerCase());
 }
 
 /**
  * Returns `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, and `*@*.wild.example` for
  * `@*.wild.example`. Also handles ranges of addresses.
  */
-function canonicalPattern(text: string): string | undefined {
+function formatCanonicalPattern(text: string): string | undefined {
   const [, mailboxPrefix, subdomainPrefix, domainText = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
   if (mailboxPrefix === undefined && subdomainPrefix === undefined) return parseAddressRange(text)?.canonical;
   const domain = parseDomain(domainText);

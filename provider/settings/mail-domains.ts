@@ -85,7 +85,7 @@ export function buildDomainFingerprint({ domains }: MailDomains, before?: string
 }
 
 /** Updates a fingerprint, or starts from scratch if the previous one belongs to other people. */
-export function renewFingerprint(before: string | undefined, mailDomains: MailDomains): string | undefined {
+export function updateFingerprint(before: string | undefined, mailDomains: MailDomains): string | undefined {
   const isOther = before !== undefined && findForeignFingerprints([before], mailDomains).length > 0;
   return buildDomainFingerprint(mailDomains, isOther ? undefined : before);
 }

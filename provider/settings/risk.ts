@@ -67,7 +67,10 @@ export interface RiskSubject {
  * Lists the risks of an entry: it could allow or block mail that nobody intended. This is a pure function. Without own domains, it skips
  * the checks that depend on them. Only a service can hold ranges and wildcards; their risks are those of everything that they cover.
  */
-export function risksOf({ list, value, entryType }: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): Risk[] {
+export function findEntryRisks(
+  { list, value, entryType }: RiskSubject,
+  ownDomains: OwnDomains = NO_OWN_DOMAINS,
+): Risk[] {
   if (entryType === "ip") {
     return list === "allow" && !isSingleSender(value) ? [{ code: "allow-private-address" }] : [];
   }
@@ -87,7 +90,7 @@ export function risksOf({ list, value, entryType }: RiskSubject, ownDomains: Own
 
 /** Returns why an entry is rejected until a person accepts its risk. Undefined if it has no risk. */
 export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OWN_DOMAINS): string | undefined {
-  const risks = risksOf(entry, ownDomains);
+  const risks = findEntryRisks(entry, ownDomains);
   if (risks.length === 0) return undefined;
   const reasons = risks.map(({ code, ownDomain }) => {
     const domainText = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;

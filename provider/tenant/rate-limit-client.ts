@@ -63,7 +63,7 @@ export function getMachineTimeMs(): number {
 }
 
 /** Calls back for each complete line. A line that is too long ends the connection. */
-export function onLines(socket: Socket, onLine: (line: string) => void): void {
+export function subscribeToLines(socket: Socket, onLine: (line: string) => void): void {
   let incompleteLine = "";
   socket.setEncoding("utf8");
   socket.on("data", (chunk: string) => {
@@ -120,7 +120,7 @@ class RateLimitClient implements RequestLimiter {
     if (this.#socket !== undefined) return this.#socket;
     const socket = connect(this.#server);
     this.#socket = socket;
-    onLines(socket, (line) => this.#handleLine(line, socket));
+    subscribeToLines(socket, (line) => this.#handleLine(line, socket));
     // The following `close` event handles the error.
     socket.on("error", () => {});
     socket.on("close", () => this.#rejectAll());

@@ -228,14 +228,14 @@ function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal:
     const member = batch.get(mailbox);
     if (member === undefined) continue;
     batch.delete(mailbox);
-    member.reject(narrowRefusal(refusal, addresses));
+    member.reject(narrowRejection(refusal, addresses));
     count += 1;
   }
   return count;
 }
 
 /** Builds the error for one address alone. */
-function narrowRefusal(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
+function narrowRejection(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;
   return buildNotInOrganizationError(addresses, { request, ...(status === undefined ? {} : { status }) });

@@ -77,19 +77,19 @@ class ListChangePlanner implements ListChangePlan {
     const isSame = (one: DeclaredItem): boolean =>
       one.kind === "vip"
         ? section === "vips"
-        : section !== "vips" && (one.list !== section || scopeOf(one) === scopeName(scope));
+        : section !== "vips" && (one.list !== section || getVerdictScope(one) === resolveScope(scope));
     const there = this.#declarations.getActive(name).find(isSame);
     if (there !== undefined && getSection(there) !== section) {
-      this.refusals.push(`there is ${articled(formatDeclaration(there))}; ${this.#formatMoveAdvice(there, section)}`);
+      this.refusals.push(`there is ${addArticle(formatDeclaration(there))}; ${this.#formatMoveAdvice(there, section)}`);
       return;
     }
     if (there !== undefined) {
-      const isShort = endOf(there.expires) < endOf(metadata.expires);
+      const isShort = getComparableExpiry(there.expires) < getComparableExpiry(metadata.expires);
       const notes = isShort ? [`It expires before that: \`extend ${name} --for\` changes its expiry.`] : [];
       this.#addStep(value, section, `already declared: ${formatDeclaration(there)}`, notes, undefined, true, isShort);
       return;
     }
-    const element = elementOf(section, name, { ...metadata, scope });
+    const element = buildElement(section, name, { ...metadata, scope });
     const notes = this.#describeRelated(name, section, scope);
     for (const ended of this.#declarations.getExpired(name).filter((one) => isSame(one) && this.#isOwn(one))) {
       notes.push(`It replaces the ${formatDeclaration(ended)}, which has expired.`);
@@ -99,7 +99,7 @@ class ListChangePlanner implements ListChangePlan {
     this.#addStep(
       value,
       section,
-      `${getListName(section)} ${excerpt(name, 300)}${untilText(metadata)}`,
+      `${getListName(section)} ${excerpt(name, 300)}${formatExpiry(metadata)}`,
       notes,
       element,
     );
@@ -129,10 +129,10 @@ class ListChangePlanner implements ListChangePlan {
   #extend(one: DeclaredItem, value: RefangedValue, change: InPlaceChange, notes: string[]): void {
     const { metadata, reviewed } = change;
     const section = getSection(one);
-    if (metadata.expires !== undefined && endOf(metadata.expires) < endOf(one.expires)) {
+    if (metadata.expires !== undefined && getComparableExpiry(metadata.expires) < getComparableExpiry(one.expires)) {
       notes.push(`Its new expiry is earlier than before${one.expires === undefined ? ": it had none" : ""}.`);
     }
-    const named = { action: "set", section, value: getDeclarationValue(one), ...scopeNamed(one) } as const;
+    const named = { action: "set", section, value: getDeclarationValue(one), ...getScopeField(one) } as const;
     const before = this.edits.length;
     for (const [key, to] of Object.entries(metadata)) {
       if (one[key as keyof DeclaredItem] === to) continue;
@@ -143,24 +143,24 @@ class ListChangePlanner implements ListChangePlan {
       this.edits.push({ file: one.location.file, edit: { ...named, key: "reviewed", to: reviewed } });
     }
     const name = `the ${getListName(section)} of ${excerpt(getDeclarationValue(one), 300)}`;
-    const what = change.do === "keep" ? `keep ${name}` : `extend ${name}${untilText(metadata)}`;
+    const what = change.do === "keep" ? `keep ${name}` : `extend ${name}${formatExpiry(metadata)}`;
     this.#addStep(value, section, what, notes, undefined, this.edits.length === before);
   }
 
   #move(one: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, notes: string[]): void {
     const { expires, entryType } = one;
     const kept = Object.fromEntries(TEXT_FIELD_NAMES.filter(isKeptOnMove).map((name) => [name, one[name]]));
-    const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
+    const scope = getVerdictScope(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
     // These fields justify the entry on its old list, so they don't apply to the new one.
     const left = [...TEXT_FIELD_NAMES.filter((name) => !isKeptOnMove(name)), "reviewed" as const].filter(
       (key) => one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
     );
     if (left.length > 0) notes.push(`Not moved, because it applies to the old list: ${left.join(", ")}.`);
-    const element = elementOf(to, one.rawValue, { ...kept, type, ...metadata, scope });
+    const element = buildElement(to, one.rawValue, { ...kept, type, ...metadata, scope });
     this.#remove(one);
     this.#add(to, element);
-    const until = untilText({ ...(expires === undefined ? {} : { expires }), ...metadata });
+    const until = formatExpiry({ ...(expires === undefined ? {} : { expires }), ...metadata });
     this.#addStep(value, to, `move ${excerpt(one.value, 300)} to the ${to} list${until}`, notes, element);
   }
 
@@ -179,7 +179,7 @@ class ListChangePlanner implements ListChangePlan {
     const found = near.length > 0 ? near : ended.filter(isMeant);
     const [one, another] = found;
     if (one === undefined) {
-      const other = all.map((each) => `there is ${articled(formatDeclaration(each))}`);
+      const other = all.map((each) => `there is ${addArticle(formatDeclaration(each))}`);
       const above = this.#declarations
         .getCoveringEntries(canonical)
         .map((each) => `a broader entry is the ${formatDeclaration(each)}`);
@@ -215,7 +215,7 @@ class ListChangePlanner implements ListChangePlan {
     const [top = this.#settings.file] = this.#settings.files;
     const name = excerpt(getDeclarationValue(one), 300);
     const place = getDeclarationLocations(one).find(({ file }) => !isOwnFile(file, this.#settings)) ?? one.location;
-    const command = commandAt(change, one, place.file);
+    const command = buildCommandInFile(change, one, place.file);
     const everywhere = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
     const end = change.metadata.expires;
     const here =
@@ -238,7 +238,7 @@ class ListChangePlanner implements ListChangePlan {
   #describeRelated(name: string, section: Section, scope: string | undefined): string[] {
     const others = this.#declarations.getActive(name).map((one) => `There is also the ${formatDeclaration(one)}.`);
     const above = (section === "vips" ? [] : this.#declarations.getCoveringEntries(name)).map((one) =>
-      one.list === section && one.verdictScope === scopeName(scope)
+      one.list === section && one.verdictScope === resolveScope(scope)
         ? `The ${formatDeclaration(one)} covers it already${name.endsWith(`@${getDeclarationValue(one)}`) ? "" : ", presumably; the service's API reference doesn't confirm it"}.`
         : `A broader entry is the ${formatDeclaration(one)}.`,
     );
@@ -275,7 +275,7 @@ class ListChangePlanner implements ListChangePlan {
         action: "remove",
         section: getSection(one),
         value: getDeclarationValue(one),
-        ...scopeNamed(one),
+        ...getScopeField(one),
       } as const;
       this.edits.push({ file, edit });
     }
@@ -303,11 +303,15 @@ class ListChangePlanner implements ListChangePlan {
 }
 
 /** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */
-function commandAt(change: Exclude<ListChange, { do: "add" }>, one: DeclaredItem, file: string): string | undefined {
+function buildCommandInFile(
+  change: Exclude<ListChange, { do: "add" }>,
+  one: DeclaredItem,
+  file: string,
+): string | undefined {
   const { expires } = change.metadata;
   const words = [
     "email-security",
-    ...verbOf(change),
+    ...getSubcommand(change),
     getDeclarationValue(one),
     ...(change.do === "move" ? ["--to", change.to] : []),
     ...(change.do !== "move" && change.section !== undefined ? ["--list", getListName(change.section)] : []),
@@ -321,12 +325,12 @@ function commandAt(change: Exclude<ListChange, { do: "add" }>, one: DeclaredItem
   return sanitizeLine(command) === command ? command : undefined;
 }
 
-function verbOf(change: Exclude<ListChange, { do: "add" }>): string[] {
+function getSubcommand(change: Exclude<ListChange, { do: "add" }>): string[] {
   if (change.do !== "keep" && !("reviewed" in change)) return [change.do];
   return ["review", change.do === "remove" ? "drop" : change.do];
 }
 
-function elementOf(
+function buildElement(
   section: Section,
   value: string,
   facts: { readonly [Name in keyof SettingsElement]?: SettingsElement[Name] | undefined } | EntryMetadata,
@@ -334,28 +338,28 @@ function elementOf(
   return omitUndefined({ [section === "vips" ? "email" : "value"]: value, ...facts }) as SettingsElement;
 }
 
-function scopeNamed(one: DeclaredItem): { readonly scope?: string } {
+function getScopeField(one: DeclaredItem): { readonly scope?: string } {
   return one.kind === "vip" ? {} : { scope: one.verdictScope };
 }
 
-function scopeOf(one: DeclaredItem): string | undefined {
+function getVerdictScope(one: DeclaredItem): string | undefined {
   return one.kind === "vip" ? undefined : one.verdictScope;
 }
 
-function scopeName(scope: string | undefined): string {
+function resolveScope(scope: string | undefined): string {
   return scope ?? DEFAULT_VERDICT_SCOPE;
 }
 
-function articled(text: string): string {
+function addArticle(text: string): string {
   return `${text.startsWith("a") ? "an" : "a"} ${text}`;
 }
 
-function untilText({ expires }: Pick<EntryMetadata, "expires">): string {
+function formatExpiry({ expires }: Pick<EntryMetadata, "expires">): string {
   if (expires === undefined) return "";
   return expires === "never" ? " without an expiry date" : ` until ${expires}`;
 }
 
 /** Returns a date for comparison. An entry without an expiry sorts after all dates. */
-function endOf(expires: string | undefined): string {
+function getComparableExpiry(expires: string | undefined): string {
   return expires === undefined || expires === "never" ? "9999" : expires;
 }

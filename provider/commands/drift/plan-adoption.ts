@@ -23,7 +23,7 @@ import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
 import { parseValidPatterns } from "../../settings/list-safeguards";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
-import { RISKS, risksOf } from "../../settings/risk";
+import { findEntryRisks, RISKS } from "../../settings/risk";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
@@ -64,12 +64,12 @@ export function planAdoption(
   const work = new AdoptionPlanner(settings, what, readFile);
   const others = Map.groupBy(
     items.filter((item) => item.what === "added" && item.kind === "entry"),
-    sameValue,
+    isSameEntryValue,
   );
   const rescoped = new Set<DriftItem>();
   for (const item of items) {
     if (item.what !== "missing") continue;
-    const [other, another] = others.get(sameValue(item)) ?? [];
+    const [other, another] = others.get(isSameEntryValue(item)) ?? [];
     if (other === undefined || another !== undefined || rescoped.has(other)) continue;
     if (work.rescope(item, other)) rescoped.add(item).add(other);
   }
@@ -83,7 +83,7 @@ export function planAdoption(
 }
 
 /** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
-function sameValue({ kind, value, entryType, there, declared }: DriftItem): string {
+function isSameEntryValue({ kind, value, entryType, there, declared }: DriftItem): string {
   return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
 }
 
@@ -104,10 +104,10 @@ class AdoptionPlanner implements AdoptionPlan {
     this.#settings = settings;
     this.#kinds = what;
     this.#ownDomains = new OwnDomains(settings.ownDomains);
-    this.#getTargetFile = homes(settings, readFile);
+    this.#getTargetFile = createFileSelector(settings, readFile);
     this.#declarations = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
     this.#entriesByValue = Map.groupBy(settings.entries, ({ value }) => value);
-    this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${nameOf(one)}`);
+    this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${getDeclaredName(one)}`);
   }
 
   add(item: DriftItem): void {
@@ -115,7 +115,7 @@ class AdoptionPlanner implements AdoptionPlan {
     const why = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
     if (why !== undefined) this.#addUnadopted(item, why);
     else {
-      const { note, ...written } = additionOf(item);
+      const { note, ...written } = buildElementAddition(item);
       this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, note })]);
     }
   }
@@ -129,13 +129,13 @@ class AdoptionPlanner implements AdoptionPlan {
       this.#move(item, one, list);
       return;
     }
-    const written = { section: getSection(one), element: elementAt(item, one) };
+    const written = { section: getSection(one), element: buildTenantElement(item, one) };
     const edits = (): FileEdit[] => {
-      if (this.#isOwn(one)) return [...adopting(item, one), ...unapproved(one)];
+      if (this.#isOwn(one)) return [...buildDetailEdits(item, one), ...buildApprovalRemovals(one)];
       // Other tenants use the included file. The tenant's own declaration overrides it here.
       return [this.#buildAddition({ ...written, note: "as the tenant has it; the included file says otherwise" })];
     };
-    this.#addStep("changed", [item], written, edits, lostOf(one));
+    this.#addStep("changed", [item], written, edits, describeDroppedFields(one));
   }
 
   remove(item: DriftItem): void {
@@ -144,10 +144,13 @@ class AdoptionPlanner implements AdoptionPlan {
     if (one === undefined) return;
     const pattern = this.#findProtectPattern(one);
     if (!this.#isOwn(one) || getDeclarationLocations(one).some(({ file }) => !this.#isOwnFile(file))) {
-      this.#addUnadopted(item, this.#formatAlternatives(one, `remove: {${getSection(one)}: [${nameOf(one)}]}`));
+      this.#addUnadopted(
+        item,
+        this.#formatAlternatives(one, `remove: {${getSection(one)}: [${getDeclaredName(one)}]}`),
+      );
     } else if (pattern !== undefined) {
       this.#addUnadopted(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
-    } else this.#addStep("removed", [item], undefined, () => removing(one));
+    } else this.#addStep("removed", [item], undefined, () => buildRemovalEdits(one));
   }
 
   /**
@@ -173,19 +176,20 @@ class AdoptionPlanner implements AdoptionPlan {
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
     const section = getSection(one);
     if (one.overrides.length > 0 || !this.#isOwn(one)) {
-      const element = scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
-      const lines = `remove: {${section}: [${nameOf(one)}]}\` and \`${section}: [${element}]`;
+      const element =
+        scope === undefined ? getDeclaredName(one) : `{ value: ${getDeclaredName(one)}, scope: ${excerpt(scope)} }`;
+      const lines = `remove: {${section}: [${getDeclaredName(one)}]}\` and \`${section}: [${element}]`;
       this.#addUnadopted(there, this.#formatAlternatives(one, lines));
       return true;
     }
     const edits = (): FileEdit[] => [
-      ...adopting(there, one),
-      ...unapproved(one),
+      ...buildDetailEdits(there, one),
+      ...buildApprovalRemovals(one),
       // This edit comes last because edits identify an element by its scope.
-      setting(one, "scope", scope),
+      buildFieldEdit(one, "scope", scope),
     ];
-    const element = omitUndefined({ ...elementAt(there, one), scope });
-    this.#addStep("changed", [missing, there], { section, element }, edits, lostOf(one));
+    const element = omitUndefined({ ...buildTenantElement(there, one), scope });
+    this.#addStep("changed", [missing, there], { section, element }, edits, describeDroppedFields(one));
     return true;
   }
 
@@ -198,21 +202,21 @@ class AdoptionPlanner implements AdoptionPlan {
       const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
       this.#addUnadopted(item, this.#formatAlternatives(one, lines));
     } else {
-      const fields = Object.entries(elementAt(item, one)).filter(
-        ([name]) => !LOST_ON_MOVE.some((lost) => lost === name),
+      const fields = Object.entries(buildTenantElement(item, one)).filter(
+        ([name]) => !FIELDS_DROPPED_BY_MOVE.some((lost) => lost === name),
       );
       const element = Object.fromEntries(fields) as SettingsElement;
       const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
-      const edits = (): FileEdit[] => [...removing(one), this.#buildAddition({ ...written, note })];
-      this.#addStep("changed", [item], written, edits, lostOf(one, LOST_ON_MOVE));
+      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, note })];
+      this.#addStep("changed", [item], written, edits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
     }
   }
 
   /** Returns the declaration of a changed or missing item. Undefined, and left to a person, if the change may not be the tenant's. */
   #getDeclaration(item: DriftItem): Declaration | undefined {
     const one = this.#declarations.get(`${item.kind} ${item.key}`);
-    const why = one === undefined ? "no file can say it" : whyUnsure(item, nameOf(one));
+    const why = one === undefined ? "no file can say it" : explainUnsafeAdoption(item, getDeclaredName(one));
     if (why === undefined) return one;
     this.#addUnadopted(item, why);
     return undefined;
@@ -220,23 +224,30 @@ class AdoptionPlanner implements AdoptionPlan {
 
   #explainUnadoptableVip({ value }: DriftItem): string | undefined {
     const [gone] = this.#expired.get(`vip ${value}`) ?? [];
-    return gone && `it is declared until ${gone.expires}, which is past, in ${at(gone)}; give it another end`;
+    return (
+      gone &&
+      `it is declared until ${gone.expires}, which is past, in ${formatDeclarationLine(gone)}; give it another end`
+    );
   }
 
   #explainUnadoptableEntry(item: DriftItem): string | undefined {
     const { key, value, entryType, there } = item;
     const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== there?.list);
-    if (declared !== undefined) return `it is declared on the ${declared.list} list, in ${at(declared)}`;
+    if (declared !== undefined)
+      return `it is declared on the ${declared.list} list, in ${formatDeclarationLine(declared)}`;
     const [past] = this.#expired.get(`entry ${value}`) ?? [];
     if (past !== undefined) {
-      return `it is declared until ${past.expires}, which is past, in ${at(past)}; take that away, or give it another end`;
+      return `it is declared until ${past.expires}, which is past, in ${formatDeclarationLine(past)}; take that away, or give it another end`;
     }
     if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
     return this.#describeRisk(item);
   }
 
   #describeRisk({ value, entryType, there }: DriftItem): string | undefined {
-    const [risk] = risksOf({ list: there?.list as List, value, entryType: entryType as EntryType }, this.#ownDomains);
+    const [risk] = findEntryRisks(
+      { list: there?.list as List, value, entryType: entryType as EntryType },
+      this.#ownDomains,
+    );
     return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
   }
 
@@ -290,7 +301,7 @@ interface ElementAddition {
   readonly note: string;
 }
 
-function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
+function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
   const { by, at: day } = there;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
   const who = by === undefined ? "" : ` by ${sanitizeLine(by)}`;
@@ -305,7 +316,7 @@ function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): Eleme
  * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no
  * run has applied yet.
  */
-function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefined {
+function explainUnsafeAdoption({ what, movedBy }: DriftItem, name: string): string | undefined {
   if (movedBy === "tenant") return undefined;
   if (movedBy === undefined)
     return "without --stack, it can't be told from what the files declare and no run has brought yet";
@@ -317,7 +328,7 @@ function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefin
 }
 
 /** Returns all the fields of a declaration that stay true when it is rewritten. */
-function elementOf(one: Declaration): SettingsElement {
+function buildCurrentElement(one: Declaration): SettingsElement {
   const { approvedBy: _before, ...about } = pickTextFields(one);
   if (one.kind === "vip") return { email: one.rawValue, ...about };
   const { rawValue, verdictScope, entryType } = one;
@@ -332,63 +343,63 @@ function elementOf(one: Declaration): SettingsElement {
 }
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
-function elementAt({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...elementOf(one), ...getDetailValues(there) };
+function buildTenantElement({ there = {} }: DriftItem, one: Declaration): SettingsElement {
+  const element = { ...buildCurrentElement(one), ...getDetailValues(there) };
   return Object.fromEntries(
     Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
 /** Builds the edits that make a declaration match the tenant. */
-function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
-  return findDifferingDetails(there, one).map((name) => setting(one, name, there[name]));
+function buildDetailEdits({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return findDifferingDetails(there, one).map((name) => buildFieldEdit(one, name, there[name]));
 }
 
 /** An approval or a review of the old state does not cover the new one. */
-const OF_WHAT_STOOD = ["approvedBy", "reviewed"] as const;
+const STALE_FIELDS = ["approvedBy", "reviewed"] as const;
 
 /** The other fields that a move to the other list drops. The tenant has the details, such as the comment. */
-const LOST_ON_MOVE = TEXT_FIELD_NAMES.filter(
-  (name) => ![...DETAIL_NAMES, ...OF_WHAT_STOOD].some((other) => other === name) && !isKeptOnMove(name),
+const FIELDS_DROPPED_BY_MOVE = TEXT_FIELD_NAMES.filter(
+  (name) => ![...DETAIL_NAMES, ...STALE_FIELDS].some((other) => other === name) && !isKeptOnMove(name),
 );
 
-function unapproved(one: Declaration): FileEdit[] {
-  return OF_WHAT_STOOD.filter((key) => one[key] !== undefined).map((key) => setting(one, key, undefined));
+function buildApprovalRemovals(one: Declaration): FileEdit[] {
+  return STALE_FIELDS.filter((key) => one[key] !== undefined).map((key) => buildFieldEdit(one, key, undefined));
 }
 
-function lostOf(one: Declaration, more: readonly TextFieldName[] = []): string | undefined {
-  const keys = [...more, ...OF_WHAT_STOOD].filter((key) => (one as DeclaredEntry)[key] !== undefined);
+function describeDroppedFields(one: Declaration, more: readonly TextFieldName[] = []): string | undefined {
+  const keys = [...more, ...STALE_FIELDS].filter((key) => (one as DeclaredEntry)[key] !== undefined);
   if (keys.length === 0) return undefined;
   const were = keys.length === 1 ? "was" : "were";
   return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
 }
 
-function setting(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
-  const edit = { action: "set", ...named(one), key, to } as Edit;
+function buildFieldEdit(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
+  const edit = { action: "set", ...getElementSelector(one), key, to } as Edit;
   return { file: one.location.file, edit };
 }
 
 /** Several of the tenant's own files may declare the same entry. */
-function removing(one: Declaration): FileEdit[] {
+function buildRemovalEdits(one: Declaration): FileEdit[] {
   const files = new Set(getDeclarationLocations(one).map(({ file }) => file));
-  return [...files].map((file) => ({ file, edit: { action: "remove", ...named(one) } }));
+  return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(one) } }));
 }
 
-function named(one: Declaration): { section: Section; value: string; scope?: string } {
-  const about = { section: getSection(one), value: nameOf(one) };
+function getElementSelector(one: Declaration): { section: Section; value: string; scope?: string } {
+  const about = { section: getSection(one), value: getDeclaredName(one) };
   return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
 }
 
-function nameOf(one: Declaration): string {
+function getDeclaredName(one: Declaration): string {
   return one.kind === "vip" ? one.email : one.value;
 }
 
-function at({ location }: Declaration): string {
+function formatDeclarationLine({ location }: Declaration): string {
   return formatLineLocation(location);
 }
 
 /** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */
-function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+function createFileSelector(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
   const contents = new Map<string, unknown>();
   return (section) =>
     findOwnFile(section, settings, (file) => {

@@ -6,7 +6,12 @@ import { createGitPrograms } from "../../gitops/git";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { canPruneAny } from "../../settings/list-mode";
 import { quote } from "../../settings/text";
-import { NESTED_DIRECTORY_PATTERN, nestFile, renderTopPipeline, renderTopPipelineAdditions } from "./nest-file";
+import {
+  adaptToSubdirectory,
+  NESTED_DIRECTORY_PATTERN,
+  renderTopPipeline,
+  renderTopPipelineAdditions,
+} from "./nest-file";
 
 /** The hosts to write pipeline files for. */
 export const PIPELINES = ["github", "gitlab", "both", "none"] as const;
@@ -128,7 +133,7 @@ async function isIgnored(repository: string, directory: string): Promise<boolean
 /** Maps files to their paths relative to the top. */
 function placeFiles(files: ReadonlyMap<string, string>, { directory }: Location, name: string): Map<string, string> {
   if (directory === "") return new Map(files);
-  return new Map([...files].map(([path, text]) => nestFile(path, text, { directory, name })));
+  return new Map([...files].map(([path, text]) => adaptToSubdirectory(path, text, { directory, name })));
 }
 
 /** Paths where hosts look for code owners. */

@@ -11,7 +11,11 @@ export interface NestedLocation {
 export const NESTED_DIRECTORY_PATTERN = /^[\p{L}\p{N}\p{M} ._@=,~/-]+$/u;
 
 /** Adapts a template's file to a larger repository; `path` is its path there. */
-export function nestFile(path: string, text: string, location: NestedLocation): [path: string, text: string] {
+export function adaptToSubdirectory(
+  path: string,
+  text: string,
+  location: NestedLocation,
+): [path: string, text: string] {
   const { directory } = location;
   const id = getPipelineId(location);
   const workflow = /^\.github\/workflows\/(.*)$/.exec(path)?.[1];

@@ -129,7 +129,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
 }
 
 async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
-  const { skip } = await import("../../rollout/skipping/skip.js");
+  const { addSkip: skip } = await import("../../rollout/skipping/skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { journal, commands } = rollouts;
   const result = await skip(journal, reason, request);
@@ -174,7 +174,7 @@ function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean
 }
 
 async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
-  const { unskip } = await import("../../rollout/skipping/skip.js");
+  const { endSkip: unskip } = await import("../../rollout/skipping/skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
   const { skips, rollouts: affectedTenants, declared: names } = await unskip(rollouts.journal, request);

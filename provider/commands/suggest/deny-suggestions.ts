@@ -7,9 +7,9 @@ import { listCoveringValues } from "../../settings/coverage";
 import { parseMailbox } from "../../settings/entry-value";
 import { isFreeMail } from "../../settings/free-mail";
 import { isPublicSuffix } from "../../settings/own-domains";
-import { risksOf } from "../../settings/risk";
+import { findEntryRisks } from "../../settings/risk";
 import { sanitizeLine } from "../../settings/text";
-import { describeDetections, joinSentences, wasOrWere } from "./mail-descriptions";
+import { describeDetections, getPastVerb, joinSentences } from "./mail-descriptions";
 import { DAY_MS, getMailDomain, type SuggestContext } from "./suggest-context";
 import type { Suggestion } from "./suggestion";
 import { buildRemovalEdits } from "./suggestion-edits";
@@ -77,7 +77,7 @@ export function suggestDenies(context: SuggestContext): Suggestion[] {
         !context.isDenied(value) &&
         !context.isListed("allow", value) &&
         !context.isExcluded("entry", value) &&
-        risksOf({ list: "deny", value, entryType }, ownDomains).length === 0,
+        findEntryRisks({ list: "deny", value, entryType }, ownDomains).length === 0,
     )
     .sort(
       (one, other) =>
@@ -139,7 +139,7 @@ function buildDenySuggestion(context: SuggestContext, target: DenyTarget): Sugge
   const lastReportText = lastReport === undefined ? "" : `, last on ${sanitizeLine(lastReport)}`;
   const evidence = collectEvidence(context.base, { kind: "entry", value, entryType });
   const reportedText = `${formatCount(reporterCount, "user")} reported mail from it as phishing${lastReportText}, and the analysis found it malicious.`;
-  const deliveredText = `${formatCount(delivered.length, "message")} from it ${wasOrWere(delivered.length)} found malicious and stayed in a mailbox.`;
+  const deliveredText = `${formatCount(delivered.length, "message")} from it ${getPastVerb(delivered.length)} found malicious and stayed in a mailbox.`;
   const mailboxCount = new Set(delivered.map(({ recipient }) => recipient ?? "")).size;
   const comment =
     reporterCount > 0

@@ -45,7 +45,7 @@ function formatNamedCounts(counts: readonly NamedCount[]): string {
 }
 
 /** Returns "was" for one and "were" for other counts. */
-export function wasOrWere(count: number): string {
+export function getPastVerb(count: number): string {
   return count === 1 ? "was" : "were";
 }
 

@@ -206,7 +206,9 @@ async function findOtherTenantError(
   const { validateTenantIdentities, SameTenantError, addMarkerRecords } = await import(
     "../../rollout/targets/tenant-conflicts.js"
   );
-  const { compareWith, findReplacedTenant } = await import("../../rollout/targets/tenant-replacement.js");
+  const { compareReadingWith: compareWith, findReplacedTenant } = await import(
+    "../../rollout/targets/tenant-replacement.js"
+  );
   const { getObservedIdentity } = await import("../../plan/observed-state.js");
   const { hasDeclarations } = await import("../../rollout/planning/replaced-tenant.js");
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");

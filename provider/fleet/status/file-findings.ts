@@ -30,14 +30,14 @@ export class FileFindings {
       const { expires } = entry;
       if (expires === undefined || expires === "never" || expires > this.#until) continue;
       const { file, line, column } = entry.location;
-      collect(this.#expiring, `${file} ${line}:${column}`, name, () =>
+      addSharedFact(this.#expiring, `${file} ${line}:${column}`, name, () =>
         buildExpiringEntry(entry, expires, expires < settings.today),
       );
     }
     for (const { code, level, message, place } of findings) {
       if (EXPIRY_CODES.has(code)) continue;
       const locationKey = place === undefined ? name : `${place.file} ${place.line}:${place.column}`;
-      collect(this.#findings, `${code} ${locationKey} ${message}`, name, () => ({
+      addSharedFact(this.#findings, `${code} ${locationKey} ${message}`, name, () => ({
         code,
         level,
         message,
@@ -55,7 +55,7 @@ export class FileFindings {
 
   /** The expired and expiring entries, the earliest first. */
   get expiring(): readonly ExpiringEntry[] {
-    return listCollected(this.#expiring).sort(
+    return listSharedFacts(this.#expiring).sort(
       (one, other) => compareText(one.expires, other.expires) || compareLocations(one.place, other.place),
     );
   }
@@ -71,7 +71,7 @@ export class FileFindings {
   }
 
   #selectFindings(isSelected: (code: string) => boolean): readonly FleetFinding[] {
-    return listCollected(this.#findings)
+    return listSharedFacts(this.#findings)
       .filter(({ code }) => isSelected(code))
       .sort(
         (one, other) =>
@@ -96,7 +96,7 @@ interface SharedFact<T> {
   readonly tenants: string[];
 }
 
-function collect<T>(
+function addSharedFact<T>(
   target: Map<string, SharedFact<T>>,
   key: string,
   name: string,
@@ -108,7 +108,9 @@ function collect<T>(
   else if (existing.tenants.at(-1) !== name) existing.tenants.push(name);
 }
 
-function listCollected<T extends { readonly tenants: readonly string[] }>(collected: Map<string, SharedFact<T>>): T[] {
+function listSharedFacts<T extends { readonly tenants: readonly string[] }>(
+  collected: Map<string, SharedFact<T>>,
+): T[] {
   return [...collected.values()].map(({ fact, tenants }) => ({ ...fact, tenants }) as unknown as T);
 }
 

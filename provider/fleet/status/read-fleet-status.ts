@@ -14,7 +14,7 @@ import type { RequestContext } from "../../rollout/probing/target-client";
 import { assertAllowed } from "../../rollout/targets/assert-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { type ReadIdentityRecords, SameTenantError } from "../../rollout/targets/tenant-conflicts";
-import { compareWith, findReplacedTenant } from "../../rollout/targets/tenant-replacement";
+import { compareReadingWith, findReplacedTenant } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantIdentity } from "../../settings/tenant-identity";
@@ -152,7 +152,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         accepting,
         fingerprint,
       );
-      const compare = compareWith(target.baseUrl, observed);
+      const compare = compareReadingWith(target.baseUrl, observed);
       const mismatch = await findReplacedTenant(target, record, reach.environment, compare);
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       if (mismatch === undefined) observer?.onObserved(target.name, observed);
@@ -246,7 +246,9 @@ function buildTenantStatus(
   const { readAt, holds, unchanged, drift, behind, unattributed, formerStack } = value;
   const extras = {
     ...(unattributed.length === 0 ? {} : { unattributed }),
-    ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
+    ...(formerStack === undefined
+      ? {}
+      : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
   };
   return { ...base, readAt, holds, unchanged, drift, behind, ...extras };
 }

@@ -9,7 +9,7 @@ import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumption
 import { isSameEntryState, pickSentFields } from "../../settings/entry-fields";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
-import { risksOf } from "../../settings/risk";
+import { findEntryRisks } from "../../settings/risk";
 import { isStoredRow } from "../../tenant";
 import type { FleetDifference } from "./status-schema";
 
@@ -116,7 +116,7 @@ function buildDifference(
   const risks =
     what === "missing" || kind === "vip" || there?.list === undefined || entryType === undefined
       ? []
-      : risksOf({ list: there.list, value, entryType: entryType as EntryType }, ownDomains);
+      : findEntryRisks({ list: there.list, value, entryType: entryType as EntryType }, ownDomains);
   return {
     what,
     list,

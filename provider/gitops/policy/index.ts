@@ -6,28 +6,28 @@
  */
 
 export {
-  type Accountable,
-  type AccountableEntry,
-  type AccountableVip,
+  createPolicyCheck as policyJudge,
   type PolicyCode,
-  policyJudge,
+  type PolicyEntry as AccountableEntry,
+  type PolicyFields as Accountable,
+  type PolicyVip as AccountableVip,
 } from "../../files/policy";
 export type { Policy, PolicySubject } from "../../files/settings-schema";
 export type { EntryType, List } from "../../settings/assumptions";
 export type { ListedEntry, ListedVip } from "../../settings/encoded-list";
 export { OwnDomains, parseOwnDomains } from "../../settings/own-domains";
 export {
+  findEntryRisks as risksOf,
   RISKS,
   type Risk,
   type RiskCode,
   type RiskKind,
   type RiskSubject,
-  risksOf,
 } from "../../settings/risk";
 export {
-  declaredBy,
   type EntryInProgram,
   isFromSettingsFiles,
+  listDeclaredItems as declaredBy,
   type PolicyResource,
   type VipInProgram,
-} from "./declared-by";
+} from "./declared-items";

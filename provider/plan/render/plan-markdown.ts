@@ -27,7 +27,7 @@ import {
   type ChangeView,
   countChangeKinds,
   formatOtherCounts,
-  type PlanMood,
+  type PlanStatus,
   type PlanView,
 } from "./plan-view";
 
@@ -191,7 +191,7 @@ export function renderPlanHeader(
   ].join("\n");
 }
 
-const ALERT_TYPES: Readonly<Record<PlanMood, string>> = {
+const ALERT_TYPES: Readonly<Record<PlanStatus, string>> = {
   refused: "CAUTION",
   danger: "CAUTION",
   accepted: "WARNING",

@@ -13,7 +13,7 @@ import {
   describeValue,
   OVERRIDES_HEADING,
 } from "./plan-descriptions";
-import { buildPlanView, type ChangeView, countChangeKinds, formatOtherCounts, type PlanMood } from "./plan-view";
+import { buildPlanView, type ChangeView, countChangeKinds, formatOtherCounts, type PlanStatus } from "./plan-view";
 
 export interface PlanTextOptions {
   /** Whether to use colours. Default: false. No information is conveyed by colour alone. */
@@ -103,7 +103,7 @@ export function renderPlanText(
   return page.toString();
 }
 
-const STATUS_STYLES: Readonly<Record<PlanMood, Style>> = {
+const STATUS_STYLES: Readonly<Record<PlanStatus, Style>> = {
   refused: ["bold", "red"],
   danger: ["bold", "red"],
   accepted: ["bold", "yellow"],

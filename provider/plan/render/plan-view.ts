@@ -33,7 +33,7 @@ import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descript
  * what does the mail evidence say, who requested it, what is unmanaged, what is it based on.
  */
 export interface PlanView {
-  readonly mood: PlanMood;
+  readonly mood: PlanStatus;
   /** The plan's status in one or two words: `Refused`, `Danger`. */
   readonly verdict: string;
   readonly headline: SafeText;
@@ -66,7 +66,7 @@ export interface PlanView {
   readonly digest: string;
 }
 
-export type PlanMood = "refused" | Alarm | "nothing";
+export type PlanStatus = "refused" | Alarm | "nothing";
 
 export interface ChangeCount {
   readonly sign: string;
@@ -106,7 +106,7 @@ export function buildPlanView(plan: Plan): PlanView {
     getBySeverity("warning"),
     getBySeverity("none"),
   ];
-  const status = getPlanMood(
+  const status = getPlanStatus(
     plan.guards.length > 0,
     { danger: dangers.length, warning: warnings.length, accepted: accepted.length },
     changeViews.length > 0,
@@ -135,7 +135,7 @@ export function buildPlanView(plan: Plan): PlanView {
   };
 }
 
-const STATUS_LABELS: Readonly<Record<PlanMood, string>> = {
+const STATUS_LABELS: Readonly<Record<PlanStatus, string>> = {
   refused: "Refused",
   danger: "Danger",
   accepted: "Risk accepted",
@@ -145,7 +145,7 @@ const STATUS_LABELS: Readonly<Record<PlanMood, string>> = {
 };
 
 /** Returns the name of a plan's status. It says that there are no risks only if all evidence was read. */
-export function getPlanVerdict(status: PlanMood, isComplete: boolean): string {
+export function getPlanVerdict(status: PlanStatus, isComplete: boolean): string {
   return status === "none" && !isComplete ? "Incomplete evidence" : STATUS_LABELS[status];
 }
 
@@ -153,11 +153,11 @@ export function getPlanVerdict(status: PlanMood, isComplete: boolean): string {
 const STATUS_ORDER = ["danger", "warning", "accepted"] as const;
 
 /** Returns the status of a plan, for one tenant or for all. */
-export function getPlanMood(
+export function getPlanStatus(
   isBlocked: boolean,
   severityCounts: Readonly<Record<(typeof STATUS_ORDER)[number], number>>,
   hasChanges: boolean,
-): PlanMood {
+): PlanStatus {
   if (isBlocked) return "refused";
   return STATUS_ORDER.find((one) => severityCounts[one] > 0) ?? (hasChanges ? "none" : "nothing");
 }

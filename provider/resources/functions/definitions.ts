@@ -17,7 +17,7 @@ import { quote } from "../../settings/text";
 import { camelCaseKeys } from "./camel-case";
 import { buildCamelCaseSchema } from "./camel-case-schema";
 import { defineFunction, type FunctionDefinition } from "./function-definition";
-import { take } from "./take";
+import { takeFirst } from "./take";
 
 /* The functions for reading data, each defined once. A provider supplies the client and returns the result. */
 
@@ -55,7 +55,7 @@ export const getThreats = defineFunction({
   args: windowArguments,
   result: threatsResult,
   read: async (client, args) => ({
-    threats: camelCaseKeys(await take(client.threats.iterate(buildLookBackQuery(args)), args.limit)),
+    threats: camelCaseKeys(await takeFirst(client.threats.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
@@ -71,7 +71,7 @@ export const getPhishingReports = defineFunction({
   args: windowArguments,
   result: reportsResult,
   read: async (client, args) => ({
-    reports: camelCaseKeys(await take(client.phishingReports.iterate(buildLookBackQuery(args)), args.limit)),
+    reports: camelCaseKeys(await takeFirst(client.phishingReports.iterate(buildLookBackQuery(args)), args.limit)),
   }),
 });
 
@@ -99,7 +99,7 @@ export const getThreatsOverTime = defineFunction({
   args: periodArguments,
   result: z.object({ days: z.array(buildCamelCaseSchema(threatsOnDay)) }),
   read: async (client, args) => ({
-    days: camelCaseKeys(await take(client.metrics.iterateThreatsOverTime(args))),
+    days: camelCaseKeys(await takeFirst(client.metrics.iterateThreatsOverTime(args))),
   }),
 });
 

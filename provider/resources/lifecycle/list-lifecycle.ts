@@ -89,7 +89,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
         },
         find: (subject) => getItem(resource.getKeyBySubject(subject)),
         has: (key) => getItem(resource.getKeyByDeclaration(key))?.key === key,
-        findRemovalBlockers: (heldContent) => findGuardProblems(heldContent, inputs),
+        findRemovalBlockers: (heldContent) => findExceededRemovalLimits(heldContent, inputs),
       };
       const { mode } = inputs;
       if (mode === undefined || !canPruneAny(mode)) return baseDeclaration;
@@ -302,11 +302,11 @@ export function createListLifecycle<Inputs extends ListInputs>(
    */
   function assertRemovalsAllowed(state: ListState, inputs: Inputs): void {
     if (!state[INCOMPLETE] || !isContentKnown(inputs, kind)) return;
-    const guardProblems = findGuardProblems(getContent(state), inputs);
+    const guardProblems = findExceededRemovalLimits(getContent(state), inputs);
     if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
   }
 
-  function findGuardProblems(heldContent: EncodedList, inputs: Inputs): string[] {
+  function findExceededRemovalLimits(heldContent: EncodedList, inputs: Inputs): string[] {
     const safeguardFailures = validateSafeguards(kind, inputs as unknown as RawArguments, getContent(inputs), {
       [kind.property]: heldContent,
     });

@@ -47,9 +47,9 @@ export async function resolvePostgresConnection(url: string): Promise<PostgresCo
     // A URL with a socket has its directory among the parameters, and no host.
     parsed = new URL(url.replace("@/", "@socket/"));
   } catch {
-    throw invalidUrlError();
+    throw buildInvalidUrlError();
   }
-  if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw invalidUrlError();
+  if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw buildInvalidUrlError();
   const tls = addTlsParameters(url, process.env);
   const encryptedSettings: ConnectionSettings = {
     connectionString: tls.url,
@@ -61,7 +61,7 @@ export async function resolvePostgresConnection(url: string): Promise<PostgresCo
   };
   const { host, port, database = "", user = "", password } = createClient(encryptedSettings);
   // A local socket can't be intercepted.
-  const isPlaintext = host.startsWith("/") || (tls.isPlaintextAllowed && (await lacksTls(encryptedSettings)));
+  const isPlaintext = host.startsWith("/") || (tls.isPlaintextAllowed && (await isTlsMissing(encryptedSettings)));
   const config: ConnectionSettings = isPlaintext
     ? { ...encryptedSettings, connectionString: disableTls(url) }
     : encryptedSettings;
@@ -115,14 +115,14 @@ const CONNECTION_LOST_MESSAGE = /connection terminated|timeout exceeded when try
 /** Serialization failure, deadlock, lock timeout, statement timeout. */
 const RACE_CODES = new Set(["40001", "40P01", "55P03", "57014"]);
 
-function invalidUrlError(): DatabaseError {
+function buildInvalidUrlError(): DatabaseError {
   return new DatabaseError(
     "Invalid PostgreSQL URL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
   );
 }
 
 /** Whether the server reports that it has no TLS. The next connection reports any other problem. */
-async function lacksTls(config: ClientConfig): Promise<boolean> {
+async function isTlsMissing(config: ClientConfig): Promise<boolean> {
   const client = new Client(config);
   client.on("error", () => {});
   try {

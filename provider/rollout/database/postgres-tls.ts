@@ -44,7 +44,7 @@ export function addTlsParameters(url: string, environment: NodeJS.ProcessEnv): T
   // `pg` lacks `allow`, which differs from `prefer` only in what it tries first.
   parameters.set("sslmode", mode === "allow" ? "prefer" : mode);
   parameters.set("uselibpqcompat", "true");
-  return { url: withParameters(url, parameters), isPlaintextAllowed: mode === "allow" || mode === "prefer" };
+  return { url: setUrlParameters(url, parameters), isPlaintextAllowed: mode === "allow" || mode === "prefer" };
 }
 
 /** Returns the same URL for a connection in plain text. */
@@ -52,7 +52,7 @@ export function disableTls(url: string): string {
   const parameters = parseParameters(url);
   for (const name of ["ssl", "uselibpqcompat", ...Object.keys(DEFAULT_FILE_NAMES)]) parameters.delete(name);
   parameters.set("sslmode", "disable");
-  return withParameters(url, parameters);
+  return setUrlParameters(url, parameters);
 }
 
 function resolveSslMode(
@@ -95,7 +95,7 @@ function parseParameters(url: string): URLSearchParams {
   return new URLSearchParams(query);
 }
 
-function withParameters(url: string, parameters: URLSearchParams): string {
+function setUrlParameters(url: string, parameters: URLSearchParams): string {
   const [address = ""] = url.split("?");
   return `${address}?${parameters}`;
 }

@@ -35,7 +35,7 @@ let isCancelled = false;
 const GRACE_MS = 15_000;
 
 process.on("message", (message: EngineRequest) => {
-  if (message.kind === "cancel") cancel();
+  if (message.kind === "cancel") cancelCommand();
   else void runUp(message.request).then((result) => sendToParent({ kind: "result", ...result }));
 });
 process.on("disconnect", () => {
@@ -52,7 +52,7 @@ process.on("disconnect", () => {
 process.on("uncaughtException", () => {});
 process.on("unhandledRejection", () => {});
 
-function cancel(): void {
+function cancelCommand(): void {
   isCancelled = true;
   currentCommand?.cancel();
 }
@@ -104,13 +104,13 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
     const buildProgram = (file: string) => async () => {
       const lists =
         provider === "dynamic"
-          ? listsOf(new TenantSettings(resource, { file, today }))
+          ? getListResources(new TenantSettings(resource, { file, today }))
           : [new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true)];
       if (marker === undefined) return {};
       // The tenant's current identity is known only after the lists are written.
       const written = all(lists.map(({ urn }) => urn));
       return {
-        [MARKER_OUTPUT]: written.apply(() => withIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
+        [MARKER_OUTPUT]: written.apply(() => addRecordedIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
       };
     };
     const workspace = await LocalWorkspace.create({
@@ -118,7 +118,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
       pulumiCommand: command.asPulumiCommand,
       program: buildProgram(request.settings),
     });
-    const stackHandle = await selectOrCreate(request, workspace);
+    const stackHandle = await selectOrCreateStack(request, workspace);
     const onEvent = (event: EngineEvent): void => collectError(event, errors);
     setPlanEnvironment(environment);
     if (request.firstSettings !== undefined) {
@@ -127,7 +127,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
     const { targets } = request;
     await stackHandle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
     // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
-    if (request.shouldCheckPending && (await hasPending(stackHandle))) {
+    if (request.shouldCheckPending && (await hasPendingOperations(stackHandle))) {
       await stackHandle.refresh({ clearPendingCreates: true, onEvent });
     }
     return { ok: true };
@@ -138,7 +138,7 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
   }
 }
 
-function listsOf({ entries, vips }: TenantSettings): readonly Resource[] {
+function getListResources({ entries, vips }: TenantSettings): readonly Resource[] {
   return [entries, vips];
 }
 
@@ -146,7 +146,7 @@ function listsOf({ entries, vips }: TenantSettings): readonly Resource[] {
  * Returns the marker with the identity that the provider recorded after its writes. If it wrote nothing, the identity
  * from the planning stays.
  */
-function withIdentity(marker: StackMarker, file: string | undefined): StackMarker {
+function addRecordedIdentity(marker: StackMarker, file: string | undefined): StackMarker {
   if (file === undefined || !existsSync(file)) return marker;
   const identity = JSON.parse(readFileSync(file, "utf8")) as TenantIdentity;
   return { ...marker, identity: shrinkIdentity({ ...marker.identity, ...identity }) };
@@ -159,7 +159,7 @@ function setPlanEnvironment(environment: Readonly<Record<string, string>>): void
 }
 
 /** A stack that was missing at planning time may exist now, created by an interrupted run. */
-async function selectOrCreate({ stack, isExistingStack }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
+async function selectOrCreateStack({ stack, isExistingStack }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
   if (isExistingStack) return await Stack.select(stack, workspace);
   try {
     return await Stack.create(stack, workspace);
@@ -169,7 +169,7 @@ async function selectOrCreate({ stack, isExistingStack }: UpRequest, workspace: 
   }
 }
 
-async function hasPending(stack: Stack): Promise<boolean> {
+async function hasPendingOperations(stack: Stack): Promise<boolean> {
   const { pending_operations: pendingOperations } = (await stack.exportStack()).deployment as {
     readonly pending_operations?: readonly unknown[];
   };

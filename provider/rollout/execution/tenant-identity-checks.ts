@@ -17,7 +17,7 @@ import {
   SameTenantError,
   validateTenantIdentities,
 } from "../targets/tenant-conflicts";
-import { compareWith, findReplacedTenant } from "../targets/tenant-replacement";
+import { compareReadingWith, findReplacedTenant } from "../targets/tenant-replacement";
 
 /*
  * When a rollout is resumed, a key may open a different tenant than at planning time. The writing process already compares the state that
@@ -39,7 +39,7 @@ export function buildExpectedTenantEnv(
 }
 
 /** Whether the tenant had no identifying content at planning time, so that it couldn't be compared with others. */
-export function wasEmpty({ identity }: TenantSummary): boolean {
+export function isPlannedEmpty({ identity }: TenantSummary): boolean {
   return identity !== undefined && isEmptyIdentity(identity);
 }
 
@@ -83,7 +83,7 @@ export async function assertNoOtherTenant(
   if (duplicates.length > 0) throw new SameTenantError(duplicates, "Nothing was written to it.");
   // An attempt that was interrupted may have replaced what identified the tenant.
   if (isIdentified || attempt > 1) return;
-  const compare = compareWith(target.baseUrl, observed);
+  const compare = compareReadingWith(target.baseUrl, observed);
   const error = await findReplacedTenant(target, records.get(target.stack), environment, compare);
   if (error !== undefined) throw error;
 }

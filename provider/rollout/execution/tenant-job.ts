@@ -57,7 +57,7 @@ import {
   assertNoDuplicateTenant,
   assertNoOtherTenant,
   buildExpectedTenantEnv,
-  wasEmpty,
+  isPlannedEmpty,
 } from "./tenant-identity-checks";
 
 /** The options for changing tenants, on any machine. */
@@ -102,7 +102,7 @@ const STACK_CREATION_TIMEOUT_MS = 5 * 60_000;
  */
 export function createTenantJob(options: TenantJobOptions): JobHandler {
   const { addressHealth, commands = new RolloutCommands() } = options;
-  const getNextCommands = ({ job, spec }: ClaimedJob): NextCommands => nextCommands(job.rollout, spec, commands);
+  const getNextCommands = ({ job, spec }: ClaimedJob): NextCommands => buildNextCommands(job.rollout, spec, commands);
   return createJournaledJob({ ...options, getNextCommands }, async (claimed, secrets, signal) => {
     const { target } = claimed;
     try {
@@ -150,9 +150,9 @@ async function applyPlan(
       directory: workspace.directory,
       command: engine.command,
       version: engine.version,
-      environment: withoutUnsetVariables({
+      environment: removeUnsetVariables({
         ...engine.environment(workspace.environment),
-        NODE_OPTIONS: withParentWatch(workspace.environment["NODE_OPTIONS"]),
+        NODE_OPTIONS: addParentWatch(workspace.environment["NODE_OPTIONS"]),
         ...buildTenantEnvironment(target, key, environment),
         ...buildSameTenantEnv(summary),
         ...buildExpectedTenantEnv(target, summary.identity),
@@ -172,7 +172,7 @@ async function applyPlan(
     const assertOwnTenant = async (observed: ObservedState): Promise<void> =>
       await assertNoOtherTenant(claimed, observed, options.journal, environment, workspace.environment);
     // Another key of this tenant may have been used since the planning, and the plan of an earlier release doesn't identify it.
-    if (wasEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
+    if (isPlannedEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
     for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
@@ -186,7 +186,7 @@ async function applyPlan(
       const observed = await readObserved().catch(() => undefined);
       if (observed !== undefined) await assertOwnTenant(observed);
       const { [PLANNED_IDENTITY_VARIABLE]: plannedIdentity, ...environment } = request.environment;
-      const mayBeOwn = observed !== undefined && mayBePlanned(claimed, observed);
+      const mayBeOwn = observed !== undefined && isPossiblyPlannedTenant(claimed, observed);
       if (code === "ERR_OTHER_TENANT" && plannedIdentity !== undefined && mayBeOwn) {
         await tryAddNote(
           options.journal,
@@ -202,7 +202,7 @@ async function applyPlan(
     if (identity !== undefined) {
       try {
         await options.journal.recordIdentity(claimed, identity);
-        if (wasEmpty(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
+        if (isPlannedEmpty(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed in any case. The end of the job reports a journal failure.
         if (!isStorageError(error)) throw error;
@@ -218,7 +218,7 @@ async function applyPlan(
  * Whether a tenant that looks like another one may still be the planned one, because people may have added much to it
  * since.
  */
-function mayBePlanned({ target, summary, attempt }: ClaimedJob, observed: ObservedState): boolean {
+function isPossiblyPlannedTenant({ target, summary, attempt }: ClaimedJob, observed: ObservedState): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
   if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
@@ -338,7 +338,11 @@ async function buildStackLockedError(
 }
 
 /** Returns the commands to continue a rollout in which a tenant failed. */
-function nextCommands(id: string, { source, rollsBack, task }: RolloutSpec, commands: RolloutCommands): NextCommands {
+function buildNextCommands(
+  id: string,
+  { source, rollsBack, task }: RolloutSpec,
+  commands: RolloutCommands,
+): NextCommands {
   return {
     resume: commands.resume(id),
     newRollout: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
@@ -366,12 +370,12 @@ function buildNotAsDeclaredError({ name }: Target, mismatches: readonly string[]
 }
 
 /** Adds a module to Node.js options that ends a provider process when its engine dies. */
-function withParentWatch(options = ""): string {
+function addParentWatch(options = ""): string {
   const file = join(__dirname, "..", "engine", "watch-parent.js").replace(/["\\]/g, "\\$&");
   return `${options} --require "${file}"`.trim();
 }
 
-function withoutUnsetVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
+function removeUnsetVariables(environment: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );

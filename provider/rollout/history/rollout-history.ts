@@ -32,7 +32,7 @@ export async function readRolloutHistory(
   const rollouts: PastRollout[] = [];
   for (const record of matchingRecords.slice(0, limit)) {
     const isRolloutLocked = record.state === "running" && (await isLocked(record.id));
-    const past = pastRollout(record, await journal.listTenants(record.id), tenant, isRolloutLocked);
+    const past = buildPastRollout(record, await journal.listTenants(record.id), tenant, isRolloutLocked);
     rollouts.push({
       ...past,
       ...omitUndefined({ rolledBackBy: await findCompleteRollback(journal, record) }),
@@ -49,7 +49,7 @@ async function readTenantRolloutIds(journal: Journal, tenant: string): Promise<R
   return new Set(rows.map((row) => String(row["rollout"])));
 }
 
-function pastRollout(
+function buildPastRollout(
   { id, state, reason, spec, digest, startedAtMs = 0, finishedAtMs }: RolloutRecord,
   tenants: readonly TenantRecord[],
   tenant: string | undefined,

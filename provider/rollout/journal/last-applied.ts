@@ -106,7 +106,7 @@ export async function readLastApplied(
   const knownStacks = new Set(newestRows.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
   const isComplete = canUseNewest && requestedStacks.every((stack) => knownStacks.has(stack));
   const rows = isComplete ? newestRows : await readStackRows(database, "NOT IN", excludedIds);
-  const readByTasks = await readByTasksIn(database, backendRecords);
+  const readByTasks = await readModeRows(database, backendRecords);
   const isLater = (one: Row, than: Row): boolean => {
     const [record, other] = [appliedRecords.get(String(one["rollout"])), appliedRecords.get(String(than["rollout"]))];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
@@ -133,7 +133,7 @@ export async function readLastApplied(
       const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
       appliedRollout = {
         ...named,
-        ...(isRead ? { ...identifiedBy(task.row), identityOrder: toRolloutOrder(task.record) } : {}),
+        ...(isRead ? { ...parseIdentityFields(task.row), identityOrder: toRolloutOrder(task.record) } : {}),
         state: String(lastRow["state"]) as AppliedRollout["state"],
         // An unchanged tenant was never started, so it gets the start time of the rollout.
         atMs: decodeTime(lastRow["finished_at"]) ?? decodeTime(lastRow["started_at"]) ?? 0,
@@ -169,11 +169,11 @@ export async function readLastApplied(
     rolloutCount: backendRecords.length,
     otherBackendCount,
     readFiles: async (rollout) => await reader.readFiles(rollout),
-    readEarlier: async (stack) => await earlierIn(database, stack, backendRecords),
+    readEarlier: async (stack) => await readEarlierReadings(database, stack, backendRecords),
   };
 }
 
-async function earlierIn(
+async function readEarlierReadings(
   database: Database,
   stack: string,
   rollouts: readonly RolloutRecord[],
@@ -201,7 +201,7 @@ async function earlierIn(
  * Returns the identities that the newest rollouts in a mode (reverting drift or pruning expired entries) recorded for
  * each stack. They may have replaced rows since the last rollout of the files.
  */
-async function readByTasksIn(
+async function readModeRows(
   database: Database,
   backendRecords: readonly RolloutRecord[],
 ): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
@@ -247,10 +247,10 @@ async function readWaitingStacks(
 }
 
 function parseObservedTenant(row: Row): ObservedTenant {
-  return { name: decodeJson<Target>(row["target"]).name, ...identifiedBy(row) };
+  return { name: decodeJson<Target>(row["target"]).name, ...parseIdentityFields(row) };
 }
 
-function identifiedBy(row: Row): Omit<ObservedTenant, "name"> {
+function parseIdentityFields(row: Row): Omit<ObservedTenant, "name"> {
   const summary = row["summary"] == null ? undefined : decodeJson<TenantSummary>(row["summary"]);
   return omitUndefined({
     fingerprint: summary?.fingerprint,

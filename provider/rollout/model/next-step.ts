@@ -83,20 +83,22 @@ function chooseStep(index: number, current: WaveRunState, runState: RunState, no
       return getClosedHoursStep(index, current, runState, nowMs) ?? { kind: "begin", wave: index };
     case "running": {
       if (counts.pending > 0)
-        return getClosedHoursStep(index, current, runState, nowMs) ?? chooseRelease(index, current, runState);
+        return getClosedHoursStep(index, current, runState, nowMs) ?? chooseReleaseStep(index, current, runState);
       if (counts.released + counts.running > 0) return { kind: "wait" };
-      if (!needsReview(index, current, runState.waves)) return stepAfterReview(index, current, runState);
+      if (!needsReview(index, current, runState.waves)) return chooseStepAfterReview(index, current, runState);
       if (wave.soakMs > 0) return { kind: "soak", wave: index, untilMs: nowMs + wave.soakMs };
-      return stepAfterSoak(index, current, runState);
+      return chooseStepAfterSoak(index, current, runState);
     }
     case "soaking": {
       const { soakUntilMs = nowMs } = current;
-      return nowMs < soakUntilMs ? { kind: "wait", untilMs: soakUntilMs } : stepAfterSoak(index, current, runState);
+      return nowMs < soakUntilMs
+        ? { kind: "wait", untilMs: soakUntilMs }
+        : chooseStepAfterSoak(index, current, runState);
     }
     case "checking":
-      return stepAfterSoak(index, current, runState);
+      return chooseStepAfterSoak(index, current, runState);
     case "gated":
-      return stepAfterReview(index, current, runState);
+      return chooseStepAfterReview(index, current, runState);
     default:
       return { kind: "wait" };
   }
@@ -122,7 +124,7 @@ export function formatClosedHours(closedHours: NonNullable<Wave["closed"]>): str
   return [...new Set(closedHours.map(({ text }) => text))].join(", ");
 }
 
-function chooseRelease(
+function chooseReleaseStep(
   index: number,
   { wave, counts }: WaveRunState,
   { pending, freeSlotsByAddress, capacity }: RunState,
@@ -140,11 +142,11 @@ function chooseRelease(
   return tenants.length === 0 ? { kind: "wait" } : { kind: "release", wave: index, tenants };
 }
 
-function stepAfterSoak(index: number, current: WaveRunState, runState: RunState): RolloutStep {
+function chooseStepAfterSoak(index: number, current: WaveRunState, runState: RunState): RolloutStep {
   const { wave, health } = current;
-  if (wave.health === undefined) return stepAfterReview(index, current, runState);
+  if (wave.health === undefined) return chooseStepAfterReview(index, current, runState);
   if (health === undefined) return { kind: "check", wave: index };
-  if (health.isHealthy) return stepAfterReview(index, current, runState);
+  if (health.isHealthy) return chooseStepAfterReview(index, current, runState);
   return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
 }
 
@@ -159,7 +161,7 @@ function hasPendingAfter(index: number, waves: readonly WaveRunState[]): boolean
 }
 
 /** Chooses the step after the health check: a gate, or the next wave. */
-function stepAfterReview(index: number, current: WaveRunState, { waves, until }: RunState): RolloutStep {
+function chooseStepAfterReview(index: number, current: WaveRunState, { waves, until }: RunState): RolloutStep {
   const { wave, isApproved } = current;
   if (!hasPendingAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
   if (wave.gate && needsReview(index, current, waves)) {

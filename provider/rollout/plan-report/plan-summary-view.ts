@@ -3,9 +3,9 @@ import {
   type ChangeCount,
   type ChangeView,
   formatPlanSummary,
-  getPlanMood,
+  getPlanStatus,
   getPlanVerdict,
-  type PlanMood,
+  type PlanStatus,
 } from "../../plan/render/plan-view";
 import {
   formatCount,
@@ -38,7 +38,7 @@ export interface PlanSummaryInput {
 /** The view of a rollout's plan, independent of the format. */
 export interface PlanSummaryView {
   readonly title: SafeText;
-  readonly mood: PlanMood;
+  readonly mood: PlanStatus;
   readonly verdict: string;
   readonly headline: SafeText;
   /** The same formula as in the plan of one tenant. */
@@ -87,7 +87,7 @@ function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant 
 export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
   const hasProblems = counts.failed + skipped.length + (plannedRollout.reappliedChanges?.length ?? 0) > 0;
-  const mood = getPlanMood(
+  const mood = getPlanStatus(
     plannedRollout.blockers.length > 0,
     {
       danger: combinedPlan.dangers.length,

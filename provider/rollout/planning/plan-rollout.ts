@@ -139,7 +139,7 @@ export async function planRollout(
     environment,
     concurrency,
     tally: failureTally,
-    goOn: throwIfStopped,
+    throwIfEnded: throwIfStopped,
   });
   const sameKeys = findSameKeys(keys);
   if (sameKeys.length > 0) throw new SameKeyError(sameKeys);

@@ -121,7 +121,7 @@ export async function planTarget(
   if (isNew) context.onStack?.(target, "new");
   // A declared entry that the tenant lacks shows up as a change, unless the files no longer declare it.
   else if (comparison.plan.changes.length > 0) context.onStack?.(target, getPartialMatchCount(tenant, stack.known));
-  const former = isNew ? await formerStack(tenant, context, runInSlot) : undefined;
+  const former = isNew ? await findFormerStackOfTenant(tenant, context, runInSlot) : undefined;
   const guard = former && buildRenamedTenantBlocker(target, former, await createStackCommands(context));
   const plan =
     guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
@@ -142,7 +142,7 @@ function isMarkerWrong(
 }
 
 /** Finds the stack that the tenant had under another name. Undefined if there is none. */
-async function formerStack(
+async function findFormerStackOfTenant(
   tenant: NewTenant,
   { readOrphanedStacks }: PlanningContext,
   runInSlot: RunInSlot,

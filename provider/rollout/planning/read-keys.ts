@@ -10,13 +10,13 @@ export async function readKeys(
     environment,
     concurrency,
     tally,
-    goOn,
+    throwIfEnded: goOn,
   }: {
     readonly environment: NodeJS.ProcessEnv;
     readonly concurrency: number;
     readonly tally: FailureTally;
     /** Throws if the planning must end. */
-    readonly goOn: () => void;
+    readonly throwIfEnded: () => void;
   },
 ): Promise<{
   readonly keys: ReadonlyMap<Target, string>;

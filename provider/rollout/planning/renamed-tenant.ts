@@ -87,7 +87,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
-  { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
+  { stack, project, takenBy, skip, evidence: evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
   if (!isForgotten({ orphanedElements, ...omitUndefined({ skip }) })) return undefined;
@@ -169,11 +169,11 @@ function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: S
   return {
     heldCount: matchCount,
     declaredCount,
-    orphanedElements: undeclaredElements.toSorted((one, other) => rankElement(one) - rankElement(other)),
+    orphanedElements: undeclaredElements.toSorted((one, other) => rankByDanger(one) - rankByDanger(other)),
   };
 }
 
-function rankElement(text: string): number {
+function rankByDanger(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 

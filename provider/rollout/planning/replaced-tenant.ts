@@ -8,7 +8,7 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import type { IdentityRecord } from "../targets/tenant-conflicts";
-import { compareWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
+import { compareReadingWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
 
 /** A tenant whose stack belonged to another tenant of the service before. */
 export interface ReplacedTenant {
@@ -33,7 +33,7 @@ export async function findReplacedTenantBlocker(
   environment: NodeJS.ProcessEnv,
 ): Promise<PlanBlocker | undefined> {
   if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
-  if (!(await isReplacedTenant(before, compareWith(baseUrl, observed)))) return undefined;
+  if (!(await isReplacedTenant(before, compareReadingWith(baseUrl, observed)))) return undefined;
   const { rollout } = before;
   const loss = hasHeldDeclarations(known, observed)
     ? " The declarations of that stack would be removed from this tenant, or reported as drift."
@@ -47,15 +47,15 @@ export async function findReplacedTenantBlocker(
 
 /** Whether a tenant holds something that a stack declared. */
 export function hasHeldDeclarations(known: StackLists, observed: ObservedState): boolean {
-  return declaredKeys(known).some(([kind, key]) => observed[kind].has(key));
+  return listDeclaredKeys(known).some(([kind, key]) => observed[kind].has(key));
 }
 
 /** Whether a stack declared anything. */
 export function hasDeclarations(known: StackLists): boolean {
-  return declaredKeys(known).length > 0;
+  return listDeclaredKeys(known).length > 0;
 }
 
-function declaredKeys(known: StackLists): readonly (readonly [kind: "entries" | "vips", key: string])[] {
+function listDeclaredKeys(known: StackLists): readonly (readonly [kind: "entries" | "vips", key: string])[] {
   return (["entries", "vips"] as const).flatMap((kind) =>
     Object.entries(known[kind].content).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [[kind, key] as const])),
   );

@@ -4,7 +4,7 @@ import type { Plan, PlanChange, UnmanagedItem } from "../../plan/plan";
 import type { EntryType } from "../../settings/assumptions";
 import { decodeEntry } from "../../settings/encoded-list";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { risksOf } from "../../settings/risk";
+import { findEntryRisks } from "../../settings/risk";
 import { excerpt } from "../../settings/text";
 import type { TenantSummary } from "../journal/rollout-record";
 import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
@@ -67,7 +67,7 @@ function summarizeUnmanagedAllows({ unmanaged }: Plan): UnmanagedAllows | undefi
 
 function isRiskyAllow({ key }: UnmanagedItem): boolean {
   const entry = decodeEntry(key, "allow");
-  return entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
+  return entry !== undefined && findEntryRisks({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
 }
 
 /** The maximum number of overrides of a tenant that the summary keeps for reports. */

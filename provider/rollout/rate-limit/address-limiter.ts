@@ -281,7 +281,7 @@ const READ_PAUSE_SQL = {
 } as const;
 
 /** Reserves the next tokens, after those already reserved and not in the past. Tokens that are due during a pause are lost. */
-const RESERVE_SQL = forBothDialects(
+const RESERVE_SQL = buildForBothDialects(
   (now) => `INSERT INTO rollout_addresses AS known (address, next_at, paused_until)
     VALUES ($1, ${now} + $2, 0)
     ON CONFLICT (address) DO UPDATE SET next_at = $2 + CASE
@@ -289,14 +289,14 @@ const RESERVE_SQL = forBothDialects(
     RETURNING next_at, paused_until, ${now} AS now`,
 );
 
-const SET_PAUSE_SQL = forBothDialects(
+const SET_PAUSE_SQL = buildForBothDialects(
   (now) => `INSERT INTO rollout_addresses AS known (address, next_at, paused_until)
     VALUES ($1, 0, ${now} + $2)
     ON CONFLICT (address) DO UPDATE SET paused_until = CASE
       WHEN known.paused_until > ${now} + $2 THEN known.paused_until ELSE ${now} + $2 END`,
 );
 
-function forBothDialects(statement: (now: string) => string): Record<Database["dialect"], string> {
+function buildForBothDialects(statement: (now: string) => string): Record<Database["dialect"], string> {
   return { postgres: statement(NOW_SQL.postgres), sqlite: statement(NOW_SQL.sqlite) };
 }
 

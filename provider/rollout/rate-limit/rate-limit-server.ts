@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { RequestLimiter } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
-import { getMachineTimeMs, onLines, writeLine } from "../../tenant/rate-limit-client";
+import { getMachineTimeMs, subscribeToLines, writeLine } from "../../tenant/rate-limit-client";
 import type { AddressLimiter } from "./address-limiter";
 
 /** The server that issues rate-limit tokens to child processes. */
@@ -53,7 +53,7 @@ function serveSocket(socket: Socket, authenticate: (token: string, baseUrl: stri
   // A dying child breaks its connection, which the close event already reports.
   socket.on("error", () => {});
   socket.unref();
-  onLines(socket, (line) => {
+  subscribeToLines(socket, (line) => {
     try {
       if (tokens === undefined) tokens = authenticate(...parseGreeting(line));
       else handleLine(line, socket, tokens);

@@ -26,8 +26,8 @@ import {
   formatOmittedChanges,
   formatPlannedCounts,
   formatUntouchedNote,
-  type RolloutMood,
   type RolloutReportView,
+  type RolloutStatusColor,
 } from "./rollout-report-view";
 import { formatOverride, groupOverrides, type SharedOverride } from "./shared-overrides";
 import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
@@ -100,7 +100,7 @@ function buildReportSections(report: RolloutReport, { failures }: RolloutReportV
   ];
 }
 
-const ALERTS: Readonly<Record<RolloutMood, string>> = {
+const ALERTS: Readonly<Record<RolloutStatusColor, string>> = {
   danger: "CAUTION",
   warning: "WARNING",
   none: "TIP",

@@ -5,7 +5,7 @@ import { sanitizeLine } from "../../settings/text";
 import { formatDuration } from "../model/duration";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { countFinishedTenants } from "./rollout-headline";
-import { buildRolloutReportView, formatUntouchedNote, type RolloutMood } from "./rollout-report-view";
+import { buildRolloutReportView, formatUntouchedNote, type RolloutStatusColor } from "./rollout-report-view";
 import { formatSkippedHeading, formatSkippedTenant } from "./skipped-tenants";
 import { getStateLabels, TENANT_STATE_LABELS, WAVE_STATE_LABELS } from "./state-labels";
 import { formatWaveState, formatWaveSummary } from "./wave-summary";
@@ -48,7 +48,7 @@ export function renderReportText(
   return page.toString();
 }
 
-const TONE_STYLES: Readonly<Record<RolloutMood, Style>> = {
+const TONE_STYLES: Readonly<Record<RolloutStatusColor, Style>> = {
   danger: ["bold", "red"],
   warning: ["bold", "yellow"],
   none: ["bold", "green"],

@@ -22,7 +22,7 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "./tenant-names";
  * each wave come. Every format shows this content, and only decides on the layout.
  */
 export interface RolloutReportView {
-  readonly mood: RolloutMood;
+  readonly mood: RolloutStatusColor;
   /** One or two words that state the outcome: `Stopped`. */
   readonly verdict: string;
   readonly headline: SafeText;
@@ -35,7 +35,7 @@ export interface RolloutReportView {
   readonly facts: readonly SafeText[];
 }
 
-export type RolloutMood = "danger" | "warning" | "none" | "running";
+export type RolloutStatusColor = "danger" | "warning" | "none" | "running";
 
 export interface StateTally extends StateLabel {
   readonly state: TenantState;
@@ -106,7 +106,7 @@ function getRolloutVerdict({
   rolledBackBy,
   skipped: { length: skipped } = NO_SKIPPED_TENANTS,
 }: RolloutReport): {
-  mood: RolloutMood;
+  mood: RolloutStatusColor;
   verdict: string;
 } {
   switch (state) {

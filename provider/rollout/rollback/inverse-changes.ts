@@ -6,7 +6,7 @@ import type { EntryType } from "../../settings/assumptions";
 import { decodeEntry, type EncodedList, encodeEntry, encodeVip, isUnmanaged } from "../../settings/encoded-list";
 import { type EntryState, isSameEntryState, pickEntryState } from "../../settings/entry-fields";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
-import { risksOf } from "../../settings/risk";
+import { findEntryRisks } from "../../settings/risk";
 
 /** The two lists of a tenant, in their declared form. */
 export interface RollbackLists {
@@ -141,6 +141,6 @@ function encodeEntryWithRisk(
     standing.acceptRisk ?? (declaredAs === undefined ? undefined : decodeEntry(key, declaredAs)?.acceptRisk);
   const entry = decodeEntry(key, list);
   const isRisky =
-    entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
+    entry !== undefined && findEntryRisks({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
   return encodeEntry({ ...standing, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
 }

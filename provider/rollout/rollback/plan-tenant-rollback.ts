@@ -23,7 +23,7 @@ import { hasDeclarations } from "../planning/replaced-tenant";
 import type { RequestPolicy } from "../probing/address-health";
 import type { RunInSlot } from "../probing/plan-all-targets";
 import { selectIdentityRecord } from "../targets/tenant-conflicts";
-import { compareWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
+import { compareReadingWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
 import { invertChanges, type RollbackLists } from "./inverse-changes";
 import { renderRollbackSettings } from "./rollback-settings";
 
@@ -78,7 +78,7 @@ export async function planTenantRollback(
   const generatedFiles = new Map([[target.settings, text]]);
   const firstFile = target.settings.replace(/\.yaml$/, ".first.yaml");
   if (isPartlyUnknown) generatedFiles.set(firstFile, renderRollbackSettings(current, NO_REMOVALS));
-  const knownLists = isPartlyUnknown ? withCurrent(stack.known, current) : stack.known;
+  const knownLists = isPartlyUnknown ? mergeCurrentContent(stack.known, current) : stack.known;
   const desired = buildDesiredState(settings, knownLists, []);
   const plan = buildTenantPlan(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
@@ -95,7 +95,7 @@ export async function planTenantRollback(
     const recorded = (await context.readIdentityRecords?.())?.get(target.stack);
     // A person may have accepted another tenant since.
     const last = selectIdentityRecord(target, recorded, stack.marker);
-    const isReplaced = last && (await isReplacedTenant(last, compareWith(target.baseUrl, observed)));
+    const isReplaced = last && (await isReplacedTenant(last, compareReadingWith(target.baseUrl, observed)));
     const mismatch = isSame === false || isEmptied ? rollout : isReplaced ? last.rollout : undefined;
     if (mismatch !== undefined) {
       context.onReplacedTenant?.(target, { reason: formatReplacedReason(mismatch), identity: seen.identity });
@@ -116,7 +116,7 @@ function countRemoved(current: EncodedList, declared: EncodedList): number {
 }
 
 /** Returns the state of the stack after the existing entries are declared. */
-function withCurrent({ entries, vips }: StackLists, current: RollbackLists): StackLists {
+function mergeCurrentContent({ entries, vips }: StackLists, current: RollbackLists): StackLists {
   const mergeList = (list: StackList, content: EncodedList): StackList => ({
     ...list,
     content: {

@@ -31,14 +31,14 @@ export interface SkipRequest {
 const MAX_REASON_LENGTH = 1_000;
 
 /**
- * Makes all rollouts of this journal skip tenants, until {@link unskip}. A tenant that is skipped already keeps its first reason. Changes
+ * Makes all rollouts of this journal skip tenants, until {@link endSkip}. A tenant that is skipped already keeps its first reason. Changes
  * no tenant.
  *
  * @throws {ConfigurationError} if the reason is missing or too long.
  * @throws {SelectionError} if the targets file doesn't name one of the tenants.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all rollouts of this project in the journal have another state backend.
  */
-export async function skip(
+export async function addSkip(
   journal: Journal,
   reason: string | undefined,
   { file, names, environment, nowMs }: SkipRequest,
@@ -61,7 +61,7 @@ export async function skip(
   });
 }
 
-/** The result of {@link unskip}. */
+/** The result of {@link endSkip}. */
 export interface UnskipResult {
   readonly skips: readonly Skip[];
   /** The unfinished rollouts that skip the tenants. */
@@ -75,7 +75,7 @@ export interface UnskipResult {
  *
  * @throws {SelectionError} if a tenant is not skipped, or its name is ambiguous.
  */
-export async function unskip(journal: Journal, request: SkipRequest): Promise<UnskipResult> {
+export async function endSkip(journal: Journal, request: SkipRequest): Promise<UnskipResult> {
   const { environment, names, nowMs } = request;
   const scope = readSkipScope(request);
   const activeSkips = await listCurrentSkips(journal, request);
@@ -110,10 +110,10 @@ export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRe
   const rolloutNames = new Map((await journal.listTenants(id)).map(({ name, target }) => [target.stack, name]));
   const findSkip = createSkipLookup(spec.skipped);
   const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
-  return [...skips.values()].flatMap((skip) => {
-    const excludedName = declared?.has(skip.stack) === false ? undefined : findSkip(skip)?.name;
-    const name = rolloutNames.get(skip.stack) ?? excludedName;
-    return name === undefined ? [] : [{ ...skip, name }];
+  return [...skips.values()].flatMap((addSkip) => {
+    const excludedName = declared?.has(addSkip.stack) === false ? undefined : findSkip(addSkip)?.name;
+    const name = rolloutNames.get(addSkip.stack) ?? excludedName;
+    return name === undefined ? [] : [{ ...addSkip, name }];
   });
 }
 

@@ -143,7 +143,7 @@ function formatBackendLocation(url: string): string {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
   const parameters = IDENTIFYING_PARAMETERS.flatMap((name) => {
     const value = query.get(name);
-    return value ? [`${name}=${encodeReadable(replacePassword(value, ""))}`] : [];
+    return value ? [`${name}=${encodeExceptSeparators(replacePassword(value, ""))}`] : [];
   });
   const parsed = URL.parse(url);
   const location =
@@ -153,7 +153,7 @@ function formatBackendLocation(url: string): string {
   return parameters.length === 0 ? location : `${location}?${parameters.join("&")}`;
 }
 
-function encodeReadable(value: string): string {
+function encodeExceptSeparators(value: string): string {
   return encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 

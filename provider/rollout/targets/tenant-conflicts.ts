@@ -94,7 +94,7 @@ export class SameTenantError extends EmailSecurityError {
 }
 
 /** Explains how to override wrong identity records, for example after a rollout with a wrong key. */
-function acceptingText(groups: readonly TenantConflict[]): string {
+function formatAcceptanceAdvice(groups: readonly TenantConflict[]): string {
   const names = new Set(groups.flatMap(({ targets, records }) => [...targets, ...records]).map(({ name }) => name));
   return formatAcceptAdvice(
     "where the tenant was rebuilt, or an earlier rollout had a wrong key",
@@ -110,7 +110,7 @@ function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: st
   const summary =
     groups.length === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
   const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "This run found";
-  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
+  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${formatAcceptanceAdvice(groups)} ${last}`;
 }
 
 function formatSameTenantMessage(outcome: string): string {

@@ -24,7 +24,7 @@ export async function isReplacedTenant(before: IdentityRecord, compare: CompareR
 }
 
 /** Returns a function that compares earlier readings with a tenant's current lists. */
-export function compareWith(baseUrl: string, observed: ObservedState): CompareReading {
+export function compareReadingWith(baseUrl: string, observed: ObservedState): CompareReading {
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }
 

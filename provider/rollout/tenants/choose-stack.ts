@@ -54,7 +54,7 @@ export async function chooseStack<Placed extends { readonly placed: TenantPlacem
   for (;;) {
     const { target: now } = placement.placed;
     const existingStack = await readStack(placement.placed);
-    const reason = whyOtherTenant(now, observed, existingStack, identityRecords);
+    const reason = explainOtherTenant(now, observed, existingStack, identityRecords);
     if (reason === undefined)
       return { placement, avoidedStacks, ...(existingStack === undefined ? {} : { existingStack }) };
     avoidedStacks.push({ stack: now.stack, reason, isLeftover: true });
@@ -64,7 +64,7 @@ export async function chooseStack<Placed extends { readonly placed: TenantPlacem
 }
 
 /** Returns why a stack belongs to another tenant than the one that was read. Undefined if nothing indicates that. */
-function whyOtherTenant(
+function explainOtherTenant(
   target: Target,
   observed: ObservedState,
   kept: ExistingStack | undefined,

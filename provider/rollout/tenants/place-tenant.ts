@@ -195,7 +195,7 @@ function omitDefaults(
   if (path === undefined && !(defaults !== undefined && Object.hasOwn(defaults, "settings"))) {
     fields = { ...fields, settings: `settings/${name}.yaml` };
   }
-  const expectedTarget = orConfigurationError(() => resolveTarget(file, name, fields, defaults));
+  const expectedTarget = wrapConfigurationError(() => resolveTarget(file, name, fields, defaults));
   for (const field of ["baseUrl", "keyVariable", "settings"] as const) {
     const { [field]: _omitted, ...others } = fields;
     if (yieldsSameTarget(expectedTarget, file, name, others, defaults)) fields = others;
@@ -204,7 +204,7 @@ function omitDefaults(
 }
 
 /** The values come from the command line, so no finding may refer to a line of the file. */
-function orConfigurationError(buildTarget: () => Target): Target {
+function wrapConfigurationError(buildTarget: () => Target): Target {
   try {
     return buildTarget();
   } catch (error) {

@@ -77,9 +77,9 @@ export function planTenantRename(file: string, currentName: string, name: string
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
   // Adds only the fields that the new name would change. The remaining text stays unchanged.
-  const plainEdit = orUndefined(() => applyRename({}));
+  const plainEdit = ignoreConfigurationError(() => applyRename({}));
   const keepsStack = plainEdit === undefined;
-  const retainedFields = changedFields(
+  const retainedFields = getChangedFields(
     (plainEdit ?? applyRename({ stack: expectedTarget.stack })).renamed,
     expectedTarget,
     targetsFile,
@@ -101,7 +101,7 @@ export function planTenantRename(file: string, currentName: string, name: string
 }
 
 /** Returns undefined if the result can't be used, for example because another tenant has a stack with the new name. */
-function orUndefined<T>(applyEdit: () => T): T | undefined {
+function ignoreConfigurationError<T>(applyEdit: () => T): T | undefined {
   try {
     return applyEdit();
   } catch (error) {
@@ -111,7 +111,7 @@ function orUndefined<T>(applyEdit: () => T): T | undefined {
 }
 
 /** @param keepsStack whether the compared text declares the stack explicitly, and has to keep doing so. */
-function changedFields(
+function getChangedFields(
   renamedTarget: Target,
   expectedTarget: Target,
   targetsFile: string,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
-import { skip, unskip } from "../../../provider/rollout/skipping/skip";
+import { addSkip, endSkip } from "../../../provider/rollout/skipping/skip";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { LintedDirectory } from "../../support/linted-directory";
 import { SkippingFleet } from "../../support/skip-fleet";
@@ -40,27 +40,29 @@ it("rejects a skip without a reason or a known tenant", async () => {
     [" \n\t", /is missing/],
     ["x".repeat(1_001), /longer than 1000 characters/],
   ] as const) {
-    await expect(skip(journal, reason, request("acme"))).rejects.toThrow(why);
+    await expect(addSkip(journal, reason, request("acme"))).rejects.toThrow(why);
   }
-  await expect(skip(journal, "why", request("acmee"))).rejects.toMatchObject({
+  await expect(addSkip(journal, "why", request("acmee"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
     message: 'No tenant is called "acmee"; did you mean "acme"?',
   });
-  await expect(unskip(journal, request("acme"))).rejects.toMatchObject({
+  await expect(endSkip(journal, request("acme"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
     message: '"acme" is not skipped; nobody is. Nothing was changed.',
   });
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
-  await expect(skip(journal, "why", request("acme"))).rejects.toThrow(/another state backend.*Set PULUMI_BACKEND_URL/);
+  await expect(addSkip(journal, "why", request("acme"))).rejects.toThrow(
+    /another state backend.*Set PULUMI_BACKEND_URL/,
+  );
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend }));
 
-  const { added } = await skip(journal, " its key\nis refused ", request("a*"));
+  const { added } = await addSkip(journal, " its key\nis refused ", request("a*"));
   expect(added).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
-  await expect(unskip(journal, request("acme", "globex"))).rejects.toThrow(
+  await expect(endSkip(journal, request("acme", "globex"))).rejects.toThrow(
     /^"globex" is not skipped; skipped are "acme"\./,
   );
   // If the file no longer exists, the skip ends by name.
-  const taken = await unskip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
+  const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { domainToASCII } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseEntryValue } from "../../../provider/settings/entry-value";
 import { OwnDomains } from "../../../provider/settings/own-domains";
-import { describeRisks, RISKS, risksOf } from "../../../provider/settings/risk";
+import { describeRisks, findEntryRisks, RISKS } from "../../../provider/settings/risk";
 
 const OWN = new OwnDomains(["acme.example", "globex.co.uk", "mail.initech.example", "ibm.com", "hp.com"]);
 
@@ -11,7 +11,7 @@ function codesOf(list: "allow" | "deny", value: string, own = OWN): string[] {
   const parsed = parseEntryValue(value);
   if (!parsed.ok) throw new Error(parsed.reason);
   const { entryType, canonical } = parsed.value;
-  return risksOf({ list, value: canonical, entryType }, own).map(({ code }) => code);
+  return findEntryRisks({ list, value: canonical, entryType }, own).map(({ code }) => code);
 }
 
 describe("risky allow", () => {
@@ -131,6 +131,6 @@ describe("range or wildcard that a tenant allows", () => {
     ["*.partner.example", "domain", []],
     ["*", "domain", ["allow-public-suffix"]],
   ] as const)("is as risky as everything that %s covers", (value, entryType, codes) => {
-    expect(risksOf({ list: "allow", value, entryType }, OWN).map(({ code }) => code)).toEqual(codes);
+    expect(findEntryRisks({ list: "allow", value, entryType }, OWN).map(({ code }) => code)).toEqual(codes);
   });
 });

@@ -6,13 +6,13 @@ import { formatDuration } from "../../../rollout/model/duration";
 import type { RecordedChange, RolloutDetails } from "../../../rollout/model/history-schema";
 import type { RolloutReport, WaveReport } from "../../../rollout/model/rollout-report";
 import type { TenantState } from "../../../rollout/model/wave";
-import { buildRolloutReportView, type RolloutMood } from "../../../rollout/report/rollout-report-view";
+import { buildRolloutReportView, type RolloutStatusColor } from "../../../rollout/report/rollout-report-view";
 import { getStateLabels, TENANT_STATE_LABELS } from "../../../rollout/report/state-labels";
 import { computeWaveTimes } from "../../../rollout/report/wave-times";
 import { excerpt } from "../../../settings/text";
 import { getRolloutPagePath, getTenantPagePath } from "./paths";
 
-const STATE_CLASSES: Readonly<Record<RolloutMood, string>> = {
+const STATE_CLASSES: Readonly<Record<RolloutStatusColor, string>> = {
   danger: "is-stopped",
   warning: "is-waiting",
   none: "is-done",

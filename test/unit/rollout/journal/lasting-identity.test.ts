@@ -3,7 +3,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/cli
 import { buildObservedState, getObservedIdentity, type ObservedState } from "../../../../provider/plan/observed-state";
 import { buildLastingIdentity, getLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
-import { compareWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
+import { compareReadingWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
 const AT = "https://mail.example";
 const NOW = "2026-11-21T00:00:00.000Z";
@@ -41,7 +41,7 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
   const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
   return await isReplacedTenant(
     { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
-    compareWith(AT, now),
+    compareReadingWith(AT, now),
   );
 }
 

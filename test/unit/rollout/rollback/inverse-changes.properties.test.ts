@@ -142,7 +142,7 @@ describe("invertChanges", () => {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),
           };
-          fc.pre(isConsistent(held) && isConsistent(wanted));
+          fc.pre(isConsistent(held) && isConsistent(wanted) && !hasUndeclaredScope(held, declaredBefore));
           const stack = known(declaredBefore);
           const rollout = planOf(fileOf(wanted), stack, held);
           const now = appliedTo(held, rollout, (at) => doneOrNot[at] ?? true);
@@ -208,6 +208,15 @@ function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {
 function isConsistent({ entries }: Tenant): boolean {
   const lists = Map.groupBy(entries.values(), ({ value }) => value);
   return [...lists.values()].every((rows) => new Set(rows.map(({ list }) => list)).size === 1);
+}
+
+/**
+ * Returns whether the tenant has an undeclared row of a declared value with another scope. If the declared row is gone, the
+ * undeclared one counts as that row with a changed scope.
+ */
+function hasUndeclaredScope(held: Tenant, declared: Tenant): boolean {
+  const declaredValues = new Set([...declared.entries.values()].map(({ value }) => value));
+  return [...held.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
 }
 
 function declaredNow(before: Tenant, wanted: Tenant, now: Tenant): Tenant {

@@ -38,7 +38,7 @@ export interface VipInProgram extends ListedVip {
 }
 
 /** Returns the entries and VIPs that a resource declares; empty for a resource of another package. */
-export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | VipInProgram)[] {
+export function listDeclaredItems({ type, props }: PolicyResource): (EntryInProgram | VipInProgram)[] {
   switch (parseResourceKind(type)) {
     case "AllowDenyList":
       return Object.entries((props["entries"] ?? {}) as EncodedList).flatMap(([key, text]) => {
