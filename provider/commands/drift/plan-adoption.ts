@@ -25,6 +25,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { explainUnsafeAdoption } from "./unsafe-adoption";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;
@@ -310,21 +311,6 @@ function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftIt
   const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
   const section = kind === "vip" ? "vips" : (there.list as List);
   return { section, element, note: `added at the tenant${who}${when}` };
-}
-
-/**
- * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no
- * run has applied yet.
- */
-function explainUnsafeAdoption({ what, movedBy }: DriftItem, name: string): string | undefined {
-  if (movedBy === "tenant") return undefined;
-  if (movedBy === undefined)
-    return "without --stack, it can't be told from what the files declare and no run has brought yet";
-  if (movedBy === "both")
-    return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
-  return what === "changed"
-    ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
-    : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
 }
 
 /** Returns all the fields of a declaration that stay true when it is rewritten. */

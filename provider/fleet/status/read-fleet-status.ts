@@ -246,9 +246,7 @@ function buildTenantStatus(
   const { readAt, holds, unchanged, drift, behind, unattributed, formerStack } = value;
   const extras = {
     ...(unattributed.length === 0 ? {} : { unattributed }),
-    ...(formerStack === undefined
-      ? {}
-      : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
+    ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
   };
   return { ...base, readAt, holds, unchanged, drift, behind, ...extras };
 }

@@ -87,7 +87,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
-  { stack, project, takenBy, skip, evidence: evidence, orphanedElements }: FormerStack,
+  { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
   if (!isForgotten({ orphanedElements, ...omitUndefined({ skip }) })) return undefined;

@@ -205,7 +205,7 @@ describe("other rows of the value", () => {
     expect(setting.known()).toEqual({ "other.example": "deny" });
   });
 
-  it("are named when the service creates a second row beside the changed one", async () => {
+  it("are named when the service creates a second row in addition to the changed one", async () => {
     const { setting, own } = await appliedAllow("additive");
     await using _ = setting;
     setting.change(own, EDITS["scope and comment"]);

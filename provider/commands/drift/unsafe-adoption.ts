@@ -1,0 +1,17 @@
+import type { DriftItem } from "../../gitops/drift-schema";
+import { excerpt } from "../../settings/text";
+
+/**
+ * Explains why an item can't be adopted safely. If the files may have changed instead of the tenant, adoption would lose a change that no
+ * run has applied yet.
+ */
+export function explainUnsafeAdoption({ what, movedBy }: DriftItem, name: string): string | undefined {
+  if (movedBy === "tenant") return undefined;
+  if (movedBy === undefined)
+    return "without --stack, it can't be told from what the files declare and no run has brought yet";
+  if (movedBy === "both")
+    return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
+  return what === "changed"
+    ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
+    : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
+}
