@@ -217,7 +217,7 @@ export class RolloutRun {
       environment,
       log,
       worker: `${hostname()}:${process.pid}`,
-      getWorkspace: (rolloutId) => workspaces.get(rolloutId),
+      getWorkspace: (rolloutId, spec) => workspaces.get(rolloutId, spec),
       ...omitUndefined({ lockWaitMs: request.lockWaitMs }),
     });
     const queue: JobQueue = isWorkerMode

@@ -7,6 +7,7 @@ import { isStorageError } from "./execution/journaled-job";
 import { createTenantJob } from "./execution/tenant-job";
 import { WorkspaceCache } from "./execution/workspace-cache";
 import { Journal } from "./journal/journal";
+import type { RolloutSpec } from "./journal/rollout-record";
 import { getEngineCapacity } from "./model/capacity";
 import type { ServiceLimit } from "./model/target";
 import type { TenantState } from "./model/wave";
@@ -65,7 +66,7 @@ export async function runWorker({
     probe: createProbe({ environment, getTokens, signal: aborted }),
   });
   const worker = `${hostname()}:${process.pid}`;
-  const getWorkspace = (rollout: string) => workspaces.get(rollout);
+  const getWorkspace = (rollout: string, spec: RolloutSpec) => workspaces.get(rollout, spec);
   const changeTenant = createTenantJob({
     journal,
     pool: enginePool,
@@ -79,12 +80,16 @@ export async function runWorker({
   const runJob: JobHandler = async (job, signal) => {
     const tenantName = quote(job.tenant);
     // If this machine lacks something, the tenant has not failed: another worker may succeed, so this one ends.
-    await getWorkspace(job.rollout).catch((error: unknown) => {
+    const openWorkspace = async (): Promise<RolloutSpec> => {
+      const { spec } = await journal.getRollout(job.rollout);
+      await getWorkspace(job.rollout, spec);
+      return spec;
+    };
+    const { services } = await openWorkspace().catch((error: unknown) => {
       // An unreachable database is a reason to wait, not to end the worker.
       if (!isStorageError(error)) unsuitable.abort(error);
       throw error;
     });
-    const { services } = (await journal.getRollout(job.rollout)).spec;
     for (const [address, limit] of services) limits.set(address, limit);
     log(`${tenantName}: begins, for the rollout ${job.rollout}`);
     await changeTenant(job, signal);

@@ -70,7 +70,7 @@ export interface TenantJobOptions {
   /** The known health of the tenants' addresses. */
   readonly addressHealth: AddressHealth;
   /** Lays out the project of a rollout on this machine. */
-  readonly getWorkspace: (rollout: string) => Promise<Workspace>;
+  readonly getWorkspace: (rollout: string, spec: RolloutSpec) => Promise<Workspace>;
   /** The worker: `host:pid`. */
   readonly worker: string;
   /** The environment that supplies the keys. */
@@ -127,7 +127,7 @@ async function applyPlan(
   const key = await readKey(target, { environment });
   secrets.push(key);
   const engine = await requirePulumi(options.log);
-  const workspace = await options.getWorkspace(job.rollout);
+  const workspace = await options.getWorkspace(job.rollout, spec);
   const serviceLimit = findServiceLimit(spec.services, target);
   using scratch = useTemporaryDirectory(() => createScratchDirectory("plan"));
   const grant = await rateLimitBroker.grant(target.baseUrl, serviceLimit, () => !signal.aborted);
