@@ -38,10 +38,12 @@ export function validateSafeguards(
     const { list, value } = kind.getPatternTarget(key, String(text));
     return `${list} ${value}`;
   };
+  const isProtectionChecked = protectedPatterns.length > 0 && removedEntries.length > 0;
   // An entry that only gets another scope stays protected.
-  const declaredTargets = new Set(declared.map(getTargetName));
-  const isUndeclaredValue = (removed: readonly [string, string]): boolean =>
-    !declaredTargets.has(getTargetName(removed));
+  const declaredTargets = new Set(isProtectionChecked ? declared.map(getTargetName) : []);
+  const lostEntries = isProtectionChecked
+    ? removedEntries.filter((removed) => !declaredTargets.has(getTargetName(removed)))
+    : [];
   for (const pattern of protectedPatterns) {
     if (matchNames(pattern, declared).length === 0) {
       failures.push({
@@ -50,7 +52,7 @@ export function validateSafeguards(
       });
       continue;
     }
-    const lostNames = matchNames(pattern, removedEntries.filter(isUndeclaredValue));
+    const lostNames = matchNames(pattern, lostEntries);
     if (lostNames.length === 0) continue;
     failures.push({
       property: "protect",
