@@ -8,7 +8,7 @@ import { excerpt } from "../../settings/text";
 export function explainUnsafeAdoption({ what, movedBy }: DriftItem, name: string): string | undefined {
   if (movedBy === "tenant") return undefined;
   if (movedBy === undefined)
-    return "without --stack, it can't be told from what the files declare and no run has brought yet";
+    return "without --stack, it can't be distinguished from a declaration that no run has applied yet";
   if (movedBy === "both")
     return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
   return what === "changed"

@@ -126,10 +126,10 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
 }
 
 async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, request: SkipRequest): Promise<ExitCode> {
-  const { addSkip: skip } = await import("../../rollout/skipping/skip.js");
+  const { addSkip } = await import("../../rollout/skipping/skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { journal, commands } = rollouts;
-  const result = await skip(journal, reason, request);
+  const result = await addSkip(journal, reason, request);
   for (const tenantSkip of result.added) printLine(`Skipped from now on: ${formatSkip(tenantSkip)}.`);
   for (const tenantSkip of result.existing) {
     printLine(
@@ -171,10 +171,10 @@ function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean
 }
 
 async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
-  const { endSkip: unskip } = await import("../../rollout/skipping/skip.js");
+  const { endSkip } = await import("../../rollout/skipping/skip.js");
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
-  const { skips, rollouts: affectedTenants, declared: names } = await unskip(rollouts.journal, request);
+  const { skips, rollouts: affectedTenants, declared: names } = await endSkip(rollouts.journal, request);
   for (const tenantSkip of skips) printLine(`Not skipped any more: ${formatSkip(tenantSkip)}.`);
   for (const [id, rolloutTenants] of Map.groupBy(affectedTenants, ({ rollout }) => rollout)) {
     const { state } = await rollouts.journal.getRollout(id);

@@ -91,7 +91,7 @@ export function logChangedScopes(
   }
   for (const { entries, rows } of ambiguous) {
     log(
-      `At the tenant, there is no ${entries.map(describeEntry).join(" or ")} any more, but ${rows.map(describeExistingEntry).join(" | ")}. If somebody changed the scope of it, it isn't known which of these it is: this list manages none of them from now on. Remove in the console what isn't meant.`,
+      `At the tenant, there is no ${entries.map(describeEntry).join(" or ")} any more, but ${rows.map(describeExistingEntry).join(" | ")}. If somebody changed its scope, this list can't determine which of these it is, and manages none of them from now on. Remove the unintended ones in the console.`,
     );
   }
 }

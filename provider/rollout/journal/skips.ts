@@ -164,9 +164,9 @@ export async function applySkips(
     [id],
   );
   const findPreviousSkip = createSkipLookup(previousSkips);
-  const rollout = new Set(rows.map((row) => findPreviousSkip(parseSkipTarget(row))));
+  const skipsOfTenants = new Set(rows.map((row) => findPreviousSkip(parseSkipTarget(row))));
   // Tenants excluded from the plan stay excluded, whatever changes later.
-  const skipped = previousSkips.filter((skip) => !rollout.has(skip));
+  const skipped = previousSkips.filter((skip) => !skipsOfTenants.has(skip));
   for (const row of rows) {
     const tenant = parseSkipTarget(row);
     const state = String(row["state"]);

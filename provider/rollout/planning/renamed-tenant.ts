@@ -74,7 +74,10 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
 }
 
 /** Whether a new stack would forget something of the former one. */
-function isForgotten({ orphanedElements, skip }: Pick<FormerStack, "orphanedElements" | "skip">): boolean {
+function isForgotten({
+  orphanedElements,
+  skip,
+}: Pick<FormerStack, "orphanedElements"> & { readonly skip?: SkippedTenant | undefined }): boolean {
   return orphanedElements.length > 0 || skip !== undefined;
 }
 
@@ -90,7 +93,7 @@ export function buildRenamedTenantBlocker(
   { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
-  if (!isForgotten({ orphanedElements, ...omitUndefined({ skip }) })) return undefined;
+  if (!isForgotten({ orphanedElements, skip })) return undefined;
   const visibleText = orphanedElements.slice(0, MAX_LISTED).join(", ");
   const hiddenElements = orphanedElements.slice(MAX_LISTED).map((text) => ({
     to: text.startsWith("allow ") ? "allow" : undefined,

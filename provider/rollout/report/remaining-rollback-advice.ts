@@ -23,7 +23,7 @@ export async function getRemainingRollbackAdvice(
   const { id, spec } = record;
   if (spec.prunedAtMs !== undefined) return [];
   const { remainingTenants } = await readRollbackProgress(journal, id);
-  const { targets, excludedStacks } = compareWithFile(
+  const { targets, excludedStacks } = compareIfReadable(
     spec.source,
     remainingTenants.map(({ target }) => target),
   );
@@ -86,7 +86,7 @@ function quoteTenantNames(tenants: readonly { readonly name: string }[]): string
 export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
 
 /** The rollback itself reports a targets file that can't be read. */
-function compareWithFile(
+function compareIfReadable(
   source: string,
   targets: readonly Target[],
 ): Pick<TargetComparison, "targets" | "excludedStacks"> {

@@ -124,7 +124,7 @@ export async function prepareRollback(
         : target;
     }),
     waves: spec.waves
-      .map(({ unreviewed: _unseen, health, closed, ...wave }): Wave => {
+      .map(({ unreviewed: _unreviewed, health, closed, ...wave }): Wave => {
         const tenants = wave.tenants.flatMap((name) => currentName.get(name) ?? []);
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
         return { ...wave, tenants, ...omitUndefined({ health, closed }) };
