@@ -58,7 +58,7 @@ function parseElement(text: string): Node {
   const [node] = isSeq(sequence) ? sequence.items : [];
   if (node !== undefined) return node as Node;
   const [lineStart = ""] = text.trim().split("\n");
-  throw new EditError(`${quote(lineStart)} is written in a way that can't be changed`);
+  throw new EditError(`${quote(lineStart)} is written in a form that can't be edited`);
 }
 
 /** Parses a section in block style. */
@@ -79,7 +79,8 @@ export function parseBlockSection(
     let lineStart = getLineStart(text, item.start);
     while (lineStart >= offset && !dash.test(text.slice(lineStart, lineStart + column + 2)))
       lineStart = getLineStart(text, lineStart - 1);
-    if (lineStart < offset) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    if (lineStart < offset)
+      throw new EditError(`its ${name} section is written in a form that can't be edited line by line`);
     const startOffset = findCommentsStart(text, lineStart, column, offset);
     const { end } = item;
     const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);

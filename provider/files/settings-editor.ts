@@ -78,7 +78,7 @@ class EditedFile {
       (section ?? this.#addSection(edit.section)).add(buildElementFields(edit), edit.note);
       return;
     }
-    if (section === undefined) throw new EditError(`${quote(edit.value)} is not in its ${edit.section}`);
+    if (section === undefined) throw new EditError(`${quote(edit.value)} isn't listed under ${edit.section}`);
     if (edit.action === "remove") section.remove(edit.value, edit.scope);
     else section.set(edit.value, edit.scope, edit.key, edit.to);
   }
@@ -149,7 +149,7 @@ class EditedFile {
       }
       offset += length;
     }
-    throw new EditError(`there is no place for ${section.name}`);
+    throw new EditError(`it has no position for ${section.name}`);
   }
 }
 
@@ -189,7 +189,7 @@ function parseSection(
     const position = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
     return new BlockSection(position, [], style);
   }
-  if (isEmpty) throw new EditError(`its ${name} is empty; write [] for none`);
+  if (isEmpty) throw new EditError(`its ${name} is empty; write [] for an empty list`);
   const position = {
     name,
     start,

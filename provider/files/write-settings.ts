@@ -230,7 +230,7 @@ function assertWritableMode(path: string, stat: Stats): void {
   }
   const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
   throw new Error(
-    `the ${kind} ${quote(path, 300)} is read-only (mode ${mode}); if the change is meant, make it writable first, for example with \`chmod u+w\``,
+    `the ${kind} ${quote(path, 300)} is read-only (mode ${mode}); if the change is intended, make it writable first, for example with \`chmod u+w\``,
   );
 }
 
@@ -242,7 +242,7 @@ function createSettingsWriteError(path: string, error: unknown): EmailSecurityEr
   const reason = error instanceof Error ? error.message : String(error);
   return new EmailSecurityError(
     "ERR_SETTINGS_WRITE",
-    `${quote(path, 300)} can't be written, and is as it was: ${sanitizeLine(reason)}`,
+    `${quote(path, 300)} can't be written: ${sanitizeLine(reason)}. It is unchanged`,
     { cause: error },
   );
 }

@@ -29,7 +29,7 @@ export function validateSafeguards(
     if (declaredMatches.length === 0) continue;
     failures.push({
       property: "ignore",
-      reason: `holds ${quote(pattern.text)}, which names what is declared too (${formatFewNames(declaredMatches)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
+      reason: `contains ${quote(pattern.text)}, which also matches declared items (${formatFewNames(declaredMatches)}). Ignored items are never changed: narrow the pattern, or remove the declaration`,
     });
   }
   const previousContent = (previous[property] ?? {}) as EncodedList;
@@ -48,7 +48,7 @@ export function validateSafeguards(
     if (matchNames(pattern, declared).length === 0) {
       failures.push({
         property: "protect",
-        reason: `holds ${quote(pattern.text)}, and no ${kind.noun[0]} that it names is declared. What is protected must be there: declare it, or take the pattern away`,
+        reason: `contains ${quote(pattern.text)}, but no declared ${kind.noun[0]} matches it. Protected items must be declared: declare it, or remove the pattern`,
       });
       continue;
     }
@@ -56,7 +56,7 @@ export function validateSafeguards(
     if (lostNames.length === 0) continue;
     failures.push({
       property: "protect",
-      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${formatFewNames(lostNames)}). Declare it again, or narrow the pattern`,
+      reason: `contains ${quote(pattern.text)}, and this run would remove items that match it (${formatFewNames(lostNames)}). Declare them again, or narrow the pattern`,
     });
   }
   const previousConfirmation = previous["confirmRemovals"];

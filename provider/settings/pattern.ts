@@ -22,15 +22,15 @@ export interface Pattern {
  */
 export function parseListPattern(text: string): Parsed<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
-    const reason = text.trim() === "" ? "is empty" : `${quote(text)} has white space around it`;
+    const reason = text.trim() === "" ? "is empty" : `${quote(text)} has leading or trailing white space`;
     return { ok: false, reason: `${reason}; write a value, a value with *, or a range such as 192.0.2.0/24` };
   }
   const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
   const restrictedList = ENTRY_LISTS.find((candidate) => candidate === list?.toLowerCase());
-  if (valueText === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
+  if (valueText === "") return { ok: false, reason: `${quote(text)} has no value; write ${quote(`${text}*`)}` };
   const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
   if (valueText.includes("/") && matchesRange === undefined) {
-    return { ok: false, reason: `${quote(text)} isn't a range of IP addresses; write it as 192.0.2.0/24` };
+    return { ok: false, reason: `${quote(text)} isn't a range of IP addresses; write a range such as 192.0.2.0/24` };
   }
   const matchesValue = matchesRange ?? createValueGlob(valueText);
   const matches = (target: PatternTarget): boolean =>

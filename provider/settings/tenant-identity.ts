@@ -241,12 +241,12 @@ export function describeOtherTenantProof(current: TenantIdentity, earlier: Tenan
   const timeText = `${earlier.history.at.slice(0, 16).replace("T", " ")} UTC`;
   const earlierText = isEmptyIdentity(earlier)
     ? `it was empty on ${timeText}`
-    : `it holds nothing of what was read on ${timeText}`;
+    : `it has nothing in common with the reading on ${timeText}`;
   const countText =
     foreignCount === 1
-      ? "1 entry that was created before"
-      : `${foreignCount}${isCountTruncated(current.history) ? " or more" : ""} entries that were created before`;
-  return `${earlierText}, and now holds ${countText}`;
+      ? "1 entry that was created before that"
+      : `${foreignCount}${isCountTruncated(current.history) ? " or more" : ""} entries that were created before that`;
+  return `${earlierText}, and now has ${countText}`;
 }
 
 /** Removes the parts of an identity that only the current reading of a comparison needs. */

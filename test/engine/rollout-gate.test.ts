@@ -37,7 +37,7 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   // A plan without `--yes` reports the waiting rollout.
   const looked = await fleet.rollout();
   expect(summarizeRun(looked)).toEqual([2, []]);
-  expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout resume/);
+  expect(looked.stderr).toMatch(/Another rollout has to finish first\. .*waits for a person.*rollout resume/);
   expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
@@ -57,7 +57,7 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(fleet.holds("t1")).toEqual([]);
   const through = await fleet.rollout("resume");
   expect(through.stderr).toContain(
-    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes where it waits: The wave`,
+    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes this gate: The wave`,
   );
   expect(summarizeRun(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));

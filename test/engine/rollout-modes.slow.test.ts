@@ -59,7 +59,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   const killed = await fleet.rollout("--only-expired", "--yes");
   atRequest = () => {};
   await fleet.quiet();
-  expect(flat(killed)).toContain("it takes away what has ended, and nothing else");
+  expect(flat(killed)).toContain("it only removes expired entries");
   expect(flat(killed)).toMatch(/t0, t1: 1 other change that is pending/);
   const done = await fleet.rollout("resume");
   expect(summarizeRun(done), done.output).toEqual([0, ["t0", "t1"]]);
@@ -109,9 +109,9 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   const back = await fleet.rollout("rollback");
   expect(back.code, back.output).toBe(2);
   const list = (await fleet.rollout("status", "--list")).stdout.trim().split("\n");
-  expect(list.map((line) => /(?:takes away|reverts)[^,]*/.exec(line)?.[0])).toEqual([
-    "reverts what the console changed",
-    "takes away what has ended",
+  expect(list.map((line) => /only (?:removes|reverts)[^,]*/.exec(line)?.[0])).toEqual([
+    "only reverts drift",
+    "only removes expired entries",
     undefined,
   ]);
   expect(flat(back)).toContain(`rolling back the rollout ${list.at(-1)?.split(" ")[0]} of`);

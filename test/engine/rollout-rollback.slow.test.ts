@@ -75,7 +75,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   );
   expect(shown.output).toContain("To what each tenant held before it");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
-  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
+  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
@@ -224,7 +224,7 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   expect(shown.stderr).toContain(
     `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
-  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
+  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
@@ -232,6 +232,6 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   expect(fleet.holds("t0")).toEqual(before);
   const statusRun = await fleet.rollout("status", back.report().id);
   expect(statusRun.output.replace(/\s+/g, " ")).toContain(
-    `1 of 2 tenants hold what they held before ${id}. Somebody changed t1 after the rollout; what was changed stays.`,
+    `1 of 2 tenants match their state before ${id}. t1 changed after the rollout; those changes stay.`,
   );
 });

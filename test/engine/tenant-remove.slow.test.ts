@@ -24,7 +24,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   const preview = await remove("t0", "--destroy");
   expect(preview.code, preview.output).toBe(2);
   expect(preview.stdout).toContain("-3 remove");
-  expect(preview.stderr).toContain("Nothing was done. To do it: the same with --yes t0");
+  expect(preview.stderr).toContain("Nothing was done. To do it, run the same command with --yes t0");
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -150,8 +150,8 @@ it("keeps a skip until its stack is removed", async () => {
   const dryRun = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
   expect([dryRun.code, dryRun.stdout]).toEqual([0, expect.stringContaining('With the stack goes the skip of "t1"')]);
   const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
-  expect(gone.stdout).toMatch(/Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/);
-  expect(await run("rollout", "skip")).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect(gone.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
+  expect(await run("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
   const addRun = await run("tenant", "add", "t1");
   expect(addRun.stdout).toContain("A first rollout, with a new stack, writes nothing");
   expect(addRun.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");

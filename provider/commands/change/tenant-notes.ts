@@ -32,11 +32,11 @@ export async function readTenantNotes(
   try {
     observed = await readObservedState(client);
   } catch (error) {
-    return { byValue: new Map(), missing: [`Did not look at the tenant: ${formatErrorLine(error)}`] };
+    return { byValue: new Map(), missing: [`The tenant was not checked: ${formatErrorLine(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
-  if (mismatch !== undefined) return { byValue: new Map(), missing: [`The tenant was not read. ${mismatch}`] };
+  if (mismatch !== undefined) return { byValue: new Map(), missing: [`The tenant was not checked. ${mismatch}`] };
   const evidenceBase = await readMailHistory({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
   const window = `in the last ${EVIDENCE_DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
@@ -49,7 +49,7 @@ export async function readTenantNotes(
       const vipNotes = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
       const isAtTenant = section === "vips" ? vipNotes.length > 0 : rowNotes.length > 0;
       // An existing declaration may not be rolled out yet.
-      const missingNotes = isDone && !isAtTenant ? ["The tenant does not have it."] : [];
+      const missingNotes = isDone && !isAtTenant ? ["The tenant doesn't have it."] : [];
       const kind = section === "vips" ? "vip" : "entry";
       const evidence = collectEvidence(evidenceBase, { kind, value: canonical, entryType });
       const mailNote =

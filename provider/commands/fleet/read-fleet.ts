@@ -41,20 +41,20 @@ export function addFleetReadOptions(command: Command): Command {
   return addSelectionOptions(command.addOption(createTargetsOption()))
     .option(
       "--database <place>",
-      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; else .email-security/rollouts.db)`,
+      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; otherwise .email-security/rollouts.db)`,
       (url: string, urls: readonly string[] = []) => [...urls, url],
     )
     .addOption(createWithinOption())
     .addOption(createTodayOption())
     .option("--max-concurrent <number>", "Read this many tenants at once", parsePositiveInteger, 16)
-    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file keeps what was sent");
+    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file records what was sent");
 }
 
 /** Checks whether a tenant could not be read or a notice could not be sent, and warns about unread tenants. */
 export function warnIfIncomplete({ status: { isComplete, tenants }, isNotified }: FleetReadResult): boolean {
   if (isComplete) return !isNotified;
   const unreadableCount = tenants.filter(({ error }) => error !== undefined).length;
-  console.error(`warning: of ${tenants.length}, ${unreadableCount} could not be read.`);
+  console.error(`warning: ${unreadableCount} of ${tenants.length} tenants could not be read.`);
   return true;
 }
 

@@ -35,7 +35,7 @@ export type MailScope = "sample" | "all";
 export const SAMPLE_SIZE = 5;
 
 /** The labels of the facts that come from mail. A plan contains all other facts anyway. */
-const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
+const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "actions", "reports", "backtest"]);
 
 /** The number of a tenant's most important changes that decide whether it belongs to the sample. */
 const MAX_WEIGHED_CHANGES = 200;

@@ -88,7 +88,7 @@ it("names the process that holds the lock on timeout", async () => {
   using _held = await FileLocks.acquire([directory.at("settings.yaml")]);
   await expect(FileLocks.acquire([directory.at("settings.yaml")], { timeoutMs: 0 })).rejects.toMatchObject({
     code: "ERR_SETTINGS_LOCKED",
-    message: expect.stringContaining(`is being changed by process ${process.pid}`),
+    message: expect.stringContaining(`is locked by process ${process.pid}`),
   });
 });
 

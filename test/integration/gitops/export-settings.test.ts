@@ -16,6 +16,7 @@ import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { answering, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { unwrapError } from "../../support/unwrap-error";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
 
@@ -55,7 +56,7 @@ async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]):
     stderr += chunk;
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, stdout, stderr };
+  return { code, stdout, stderr: unwrapError(stderr) };
 }
 
 function texts(): Record<string, string> {
@@ -216,7 +217,7 @@ describe("email-security export", () => {
     const { code, stderr } = await runExport(tenant);
     expect([code, stderr]).toEqual([
       1,
-      `error: "${directory}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
+      `error: "${directory}" already contains settings.yaml, vips.yaml, allow.yaml, deny.yaml. Nothing was written. Choose another directory, or overwrite them with --force. [ERR_EXPORT_EXISTS]\n`,
     ]);
     expect(tenant.trace()).toEqual([]);
     expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
@@ -252,10 +253,10 @@ describe("email-security export", () => {
       "  `ticket` of EVIL.example\n",
       "  `expires` of EVIL.example\n",
       "  `reviewed` of EVIL.example\n",
-      "  gone.example, which the tenant doesn't hold\n",
+      "  gone.example, which the tenant doesn't have\n",
     ])
       expect(stderr).toContain(lost);
-    expect(stderr).toContain("nothing was written. The export holds only what the tenant knows.");
+    expect(stderr).toContain("Nothing was written. The export contains only what the tenant knows.");
     expect(texts()).toEqual(before);
   });
 
@@ -413,8 +414,8 @@ describe("email-security export --pulumi-import", () => {
     expect([code, stdout.replace(/(VIP to)\n {2}/, "$1 ")]).toEqual([
       0,
       `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
-1 entry is risky, and will be imported as to be reviewed: look for acceptRisk.
-1 VIP by automatic detection is left to it, and not imported.
+1 entry is risky, and will be marked for review: search for acceptRisk.
+1 VIP by automatic detection is not declared, and not imported.
 Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   plugins:
@@ -424,7 +425,7 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   pulumi import --file "${file()}" --out imported.txt
 
-and put what that wrote into the program; the next \`pulumi up\` changes
+Then copy the generated code into the program; the next \`pulumi up\` changes
   nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the
   arguments of each.)
 `,
@@ -487,7 +488,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     for (const [args, error] of [
       [
         ["--pulumi-import", file()],
-        `"${file()}" is there already, and nothing was written. Give another name, or --force to write over it. [ERR_EXPORT_EXISTS]`,
+        `"${file()}" already exists. Nothing was written. Choose another name, or overwrite it with --force. [ERR_EXPORT_EXISTS]`,
       ],
       [
         [],
@@ -495,11 +496,11 @@ and put what that wrote into the program; the next \`pulumi up\` changes
       ],
       [
         ["--to", join(directory, "new"), "--whole-lists"],
-        "--whole-lists says what --pulumi-import <file> writes; give that too. [ERR_EXPORT_OPTION]",
+        "--whole-lists changes what --pulumi-import <file> writes; set that option too. [ERR_EXPORT_OPTION]",
       ],
       [
         ["--pulumi-import", join(directory, "new.json"), "--whole-lists", "--include-automatic"],
-        "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it. [ERR_EXPORT_OPTION]",
+        "--include-automatic conflicts with --whole-lists: the import of a whole VIP list doesn't declare automatically detected VIPs. [ERR_EXPORT_OPTION]",
       ],
     ] as const) {
       const { code, stderr } = await runCommand(tenant, ...args);

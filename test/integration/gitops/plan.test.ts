@@ -340,7 +340,7 @@ describe("a plan digest", () => {
     const moved = findStaleReason(digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.part).toBe("observed");
     expect(moved?.details).toEqual([
-      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); who changed it since, the service does not tell',
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); the service doesn\'t report who changed it since',
     ]);
   });
 
@@ -428,7 +428,7 @@ describe("a plan digest", () => {
     const now = await acme.plan(text, NOTHING, "prod");
     expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
     expect(findStaleReason(reviewed.digest, now, reviewed)?.details).toEqual([
-      '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
+      '  deny one.example: may replace one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
     ]);
     // An entry that is itself declared or removed can't be replaced.
     const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
@@ -499,7 +499,7 @@ describe("a plan with mail evidence", () => {
       const { changes, guards } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
       // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
-        const isRefused = readFileSync(directory.at(file), "utf8").includes("refused by --fail-on risk");
+        const isRefused = readFileSync(directory.at(file), "utf8").includes("blocked by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
       expect(guards).toEqual([]);
@@ -510,12 +510,12 @@ describe("a plan with mail evidence", () => {
     expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
-      expect.stringMatching(/say why in the\s+entry's `acceptRisk`/),
+      expect.stringMatching(/give the reason in the\s+entry's `acceptRisk`/),
     ]);
     const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);
-    expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
-    expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
+    expect(output).toContain("RISK ACCEPTED  1 change: 1 with an accepted risk.");
+    expect(output).toContain("risk       accepted: Their incident is over, CHG-7");
     // An entry that is risky by itself.
     expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
     // An allow with the scope graymail only affects graymail. A global one lets it in, which is a warning but not a

@@ -325,7 +325,7 @@ describe("removal guard", () => {
     tenant.trace();
     const up = await list.up({ entries: many(60) });
     expect(up.outcome).toBe("refused");
-    expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). At most 30 % may go in one run.");
+    expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
     expect((await list.up({ entries: [] })).failures[""]).toContain("all there are");
     expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
       "no entry that it names is declared",
@@ -333,7 +333,9 @@ describe("removal guard", () => {
     expect(tenant.trace()).toEqual([]);
     expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
     expect(Object.keys(await held(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain("good for one run only");
+    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain(
+      "only valid for one run",
+    );
   });
 
   it("counts undeclared entries that a refresh has shown", async () => {

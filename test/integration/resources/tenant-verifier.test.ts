@@ -12,7 +12,8 @@ import { writesOf } from "../../support/write-requests";
  * nothing here.
  */
 
-const REFUSED = /The key reaches another tenant than it is meant for.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
+const REFUSED =
+  /The API key seems to belong to a different tenant than intended.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
 
 type Resource = ReturnType<ProviderProcess["resource"]>;
 type Made = Awaited<ReturnType<ReturnType<ProviderProcess["resource"]>["declare"]>>;

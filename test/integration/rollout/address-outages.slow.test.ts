@@ -222,7 +222,7 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
   expect(code).toBe("ERR_ROLLOUT_PLAN");
   expect(cause).toMatch(
     new RegExp(
-      `^30 tenants at ${silent.url} can't be planned \\(s0, s\\d+, s\\d+, s\\d+, s\\d+, …\\): GET /api/v1/settings/\\w+ at ${silent.url} gave no whole answer within ${TIMEOUT_MS} ms`,
+      `^30 tenants at ${silent.url} can't be planned \\(s0, s\\d+, s\\d+, s\\d+, s\\d+, …\\): GET /api/v1/settings/\\w+ at ${silent.url} received no complete response within ${TIMEOUT_MS} ms`,
     ),
   );
   expect(rest).toMatch(

@@ -108,7 +108,9 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   expect(dryRun.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
-  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(/^Nothing that ended before/);
+  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
+    /^There is nothing to prune that ended before/,
+  );
   const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([
     1,

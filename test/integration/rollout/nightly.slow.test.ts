@@ -185,9 +185,7 @@ it("opens and closes the drift issue on GitLab", async () => {
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
-  expect(gitLab.issues).toMatchObject([
-    { state: "opened", title: "Tenants differ from their files", labels: "email-security-fleet" },
-  ]);
+  expect(gitLab.issues).toMatchObject([{ state: "opened", title: "Drift in tenants", labels: "email-security-fleet" }]);
   expect(gitLab.issues[0]?.description).toContain("clicked.example");
   for (const [drift, state] of [
     ["unknown", "opened"],

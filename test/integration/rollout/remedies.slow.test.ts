@@ -264,7 +264,7 @@ async function expectToWork(directory: string, place: string, command: string): 
       ).toHaveLength(2);
       // Tenants to be retried count as remaining, from the first line on.
       const through = (await journal.listTenants(id)).filter((tenant) => tenant.state === "done").length;
-      expect(output, command).toContain(`  ${through}/2  the rollout goes on\n`);
+      expect(output, command).toContain(`  ${through}/2  rollout resumed\n`);
       expect(output, command).toContain("ERR_ROLLOUT_KEY");
     }
   } finally {

@@ -54,8 +54,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = renderReportText(rolloutReport, { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
-      expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
-      expect(text).toContain("May be changed in part: 1 that is skipped.");
+      expect(text).toContain("4 tenants match their files. Skipped: b.");
+      expect(text).toContain("Possibly partly changed: 1 skipped.");
       expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
       expect(text).toContain("email-security rollout unskip b");
       expect(text).not.toContain("All");

@@ -95,7 +95,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   const removed = await run("remove", "hooli", "--commit");
   expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining("without-tenant-hooli")]);
   expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
-    "Take out the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
+    "Remove the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
   expect(directory.git("diff", "--stat", "main", "HEAD")).toBe("");
 
@@ -200,7 +200,7 @@ tenants:
     `${readFileSync(directory.at("tenants.yaml"), "utf8")}    labels: { ring: a }\nwaves: [{ name: a, match: { ring: a }, gate: true }]\n`,
   );
   const nowhere = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY");
-  expect(nowhere.stderr).toContain('No wave would take "hooli", and nothing was written. Give it labels');
+  expect(nowhere.stderr).toContain('No wave would take "hooli", and Nothing was written. Give it labels');
   const placed = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY", "--wave", "a");
   expect(placed.code, placed.stderr).toBe(0);
   const { targets } = readTargets(directory.at("tenants.yaml"));
@@ -236,7 +236,7 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
   expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");
   expect(shared.stdout).toContain("stack rm --force --yes --stack one`");
   const wrong = await run("remove", "two", "--destroy", "--yes", "one");
-  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes names another tenant than "two"')]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes specifies a tenant other than "two"')]);
   const reviewed = await run("remove", "two", "--destroy", "--yes", "two", "--pr");
   expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
   expect(directory.git("status", "--porcelain", "--", "settings")).toBe("");

@@ -93,7 +93,7 @@ it("declares only what the baseline lacks when adding a tenant", async () => {
   in addition to 1 as settings/baseline.yaml declares them. Its wave is canary.
 Its own domains seem to be hooli.example: look at them, a key of another
   tenant is told by them.
-1 of them is risky, and declared as to be reviewed: look for acceptRisk.
+1 of them is risky, and marked for review: search for acceptRisk.
 Otherwise than settings/baseline.yaml:5, which has it under deny,
   partner.example stays on the other list here: is that meant?
 1 with another comment than settings/baseline.yaml has keep theirs.
@@ -155,7 +155,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const mistyped = await tenant("remove", "hooli", "--database", "typo.db");
   expect([mistyped.code, mistyped.stderr]).toEqual([
     1,
-    expect.stringMatching(/^error: There is no rollouts' journal at "typo\.db", and none was made/),
+    expect.stringMatching(/^error: There is no rollout journal at "typo\.db", and none was created/),
   ]);
   expect(existsSync(directory.path("typo.db"))).toBe(false);
   const removed = await tenant("remove", "hooli");

@@ -149,19 +149,19 @@ describe("editSettings", () => {
       "what is not there",
       FILE,
       { action: "remove", section: "deny", value: "zz.example" },
-      /"zz.example" is not in its deny/,
+      /"zz.example" isn't listed under deny/,
     ],
     [
       "a section that is not there",
       "version: 1\n",
       { action: "remove", section: "deny", value: "zz.example" },
-      /not in its deny/,
+      /isn't listed under deny/,
     ],
     [
       "what is there already",
       FILE,
       { action: "add", section: "deny", element: { value: "A.example" } },
-      /in its deny already/,
+      /already listed under deny/,
     ],
     ["an element without a value", FILE, { action: "add", section: "deny", element: { comment: "x" } }, /has no value/],
     [
@@ -192,7 +192,7 @@ describe("editSettings", () => {
       "keys of another style",
       "? deny\n: - a.example\n",
       { action: "remove", section: "deny", value: "a.example" },
-      /can't be changed line by line/,
+      /can't be edited line by line/,
     ],
   ])("rejects %s with the reason", (_what, text, edit, reason) => {
     expect(() => editSettings(text, [edit])).toThrow(

@@ -59,11 +59,11 @@ describe("pattern", () => {
     ["", "is empty; write a value, a value with *, or a range such as 192.0.2.0/24"],
     [
       " x.example",
-      '" x.example" has white space around it; write a value, a value with *, or a range such as 192.0.2.0/24',
+      '" x.example" has leading or trailing white space; write a value, a value with *, or a range such as 192.0.2.0/24',
     ],
-    ["allow:", '"allow:" names no value; write "allow:*"'],
-    ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
-    ["/evil/", '"/evil/" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
+    ["allow:", '"allow:" has no value; write "allow:*"'],
+    ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
+    ["/evil/", '"/evil/" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
   ])("rejects %j", (text, reason) => {
     expect(parseListPattern(text)).toEqual({ ok: false, reason });
   });

@@ -60,7 +60,7 @@ describe("confirmRemovals", () => {
   it("allows exactly the confirmed number regardless of limits", () => {
     expect(guard(80, 100, { confirmRemovals: 80 })).toBeUndefined();
     expect(guard(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("79 is written now, which is another number");
+    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("it is currently 79, which isn't the number of removals");
     expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
   });
 
@@ -68,7 +68,7 @@ describe("confirmRemovals", () => {
     const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
     expect(used).toContain("maxRemovalFraction: 1");
     expect(guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("good for one run only");
+    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("only valid for one run");
     expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
     expect(guard(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
   });
@@ -77,18 +77,18 @@ describe("confirmRemovals", () => {
 it("explains a refusal with examples and remedies", () => {
   expect(guard(412, 500)).toBe(
     [
-      "would lose 412 of 500 entries (82 %). At most 30 % may go in one run.",
+      "would lose 412 of 500 entries (82 %). One run may remove at most 30 %.",
       "  - deny bad-0.example",
       "  - deny bad-1.example",
       "  - deny bad-2.example",
       "  - deny bad-3.example",
       "  - deny bad-4.example",
       "  … and 407 more, among them 407 removed denies",
-      "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
-      "If you mean it, write one of these at the list:",
-      "  confirmRemovals: 412   lets this one run do it; take it away afterwards.",
-      "  maxRemovals: 412   lets every run remove as many.",
-      "  maxRemovalFraction: 0.83   lets every run remove as large a share.",
+      "Nothing was changed. If this isn't intended, check the program's input: a truncated file, a filter, a wrong stack.",
+      "If it is intended, set one of these for the list:",
+      "  confirmRemovals: 412   allows it for this one run; remove it afterwards.",
+      "  maxRemovals: 412   allows every run to remove that many.",
+      "  maxRemovalFraction: 0.83   allows every run to remove that fraction.",
     ].join("\n"),
   );
 });

@@ -57,7 +57,7 @@ it("names the required @pulumi/pulumi version", () => {
   sdk.version = "3.149.0";
   try {
     expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
-      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
+      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, but this program has 3.149.0",
     );
   } finally {
     sdk.version = version;

@@ -63,5 +63,5 @@ test("keeps a plan's mail evidence and alarms", async () => {
   expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
   const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);
   expect(facts.length).toBeGreaterThan(0);
-  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "details", "reports", "backtest"]));
+  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "actions", "reports", "backtest"]));
 });

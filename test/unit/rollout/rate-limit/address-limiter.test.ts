@@ -86,7 +86,7 @@ describe("a rate limit", () => {
     expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
     expect(await takeAll(time, one.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
     expect(await takeAll(time, one.getTokens(ADDRESS), 1)).toEqual([1_000]);
-    expect(() => one.getTokens("nowhere")).toThrow("is not a URL");
+    expect(() => one.getTokens("nowhere")).toThrow("isn't a valid URL");
   });
 
   it("needs few database statements", async () => {

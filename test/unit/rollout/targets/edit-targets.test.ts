@@ -70,7 +70,7 @@ it.each([
 it.each([
   ["a name that is there", "version: 1\ntenants: { new: {} }\n", "it has the tenant new already"],
   ["JSON", '{"version":1,"tenants":{"a":{}}}\n', "it is written in braces"],
-  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "change it by hand"],
+  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be changed piece by piece"],
   ["a list", "version: 1\ntenants: [a]\n", "its tenants are no mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
 ])("handles a file with %s when adding a tenant", (_what, text, reason) => {

@@ -212,7 +212,7 @@ describe("omitted or unmatched settings", () => {
     [
       "ring: [beta, x]",
       "gate: true, soak: 1s",
-      'none has ring: "beta" or ring: "x", there are canary, early',
+      'none has ring: "beta" or ring: "x", the known names are canary, early',
       "its soak and its gate",
     ],
   ])("cause an error for an unmatched wave on %s with %s", (match, asks, why, lost) => {
@@ -248,8 +248,8 @@ describe("a mistake in one place", () => {
     ["tenant: { acme: {} }", '6:1 "tenant" isn\'t a valid key here; did you mean tenants?'],
     [
       "owner: me\ntenants: { acme: { colour: red } }",
-      '6:1 "owner" isn\'t a valid key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
-      '7:20 "colour" isn\'t a valid key here; there are baseUrl, key, settings, labels, provider, allowInsecureHttp, stack, resource',
+      '6:1 "owner" isn\'t a valid key here; the known names are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
+      '7:20 "colour" isn\'t a valid key here; the known names are baseUrl, key, settings, labels, provider, allowInsecureHttp, stack, resource',
     ],
     ["tenants: { acme: { provider: both } }", '6:30 provider must be dynamic or native, not "both"'],
     ["tenants: { acme: { url: https://a.example } }", '6:20 "url" isn\'t a valid key here; did you mean baseUrl?'],
@@ -262,7 +262,7 @@ describe("a mistake in one place", () => {
     ["tenants: { acme: { labels: { __proto__: x } } }", '6:30 "__proto__" can\'t be used here'],
     [
       "tenants: { acme: { labels: { ring: 1 } } }",
-      '6:36 ring: 1 is read as 1 by YAML, and not as a text; write "1" in quotes',
+      '6:36 ring: 1 is read as 1 by YAML, not as text; write "1" in quotes',
     ],
     [
       "tenants: { acme: { labels: { ring: 'a,b' } } }",
@@ -278,20 +278,20 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: { baseUrl: mail.example } }",
-      "6:29 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      "6:29 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
     ],
     [
       "tenants: { acme: { baseUrl: http://mail.example } }",
-      '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
+      '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key unencrypted. Use https. If you really need http, set allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
     ],
     ["tenants: { acme: { settings: '{Name}.yaml' } }", '6:30 settings holds "{Name}"; there are {name} and {NAME}'],
     [
       "tenants: { acme: { settings: /etc/acme.yaml } }",
-      '6:30 settings "/etc/acme.yaml" is an absolute path, which another machine does not have; write it relative to this file',
+      '6:30 settings "/etc/acme.yaml" is an absolute path, which doesn\'t exist on other machines; write it relative to this file',
     ],
     [
       "tenants: { acme: { settings: acme.csv } }",
-      '6:30 settings "acme.csv" names no settings file; its name ends in .yaml, .yml or .json',
+      '6:30 settings "acme.csv" isn\'t a settings file; its name must end in .yaml, .yml or .json',
     ],
     [
       "tenants: { 3m: {} }",
@@ -312,7 +312,7 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: }\nservices: { mail: {} }",
-      "7:13 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      "7:13 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
     ],
     [
       "tenants: { acme: }\nservices:\n  https://mail-security.example: {}\n  https://mail-security.example/: {}",
@@ -384,7 +384,7 @@ describe("a mistake in one place", () => {
     const text =
       "version: 1\ndefaults: { baseUrl: mail, key: { file: a }, settings: '{x}.yaml' }\ntenants: { a: , b: , c: }\n";
     expect(listMistakes(text)).toEqual([
-      "tenants.yaml:2:22 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      "tenants.yaml:2:22 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
       'tenants.yaml:2:56 settings holds "{x}"; there are {name} and {NAME}',
     ]);
   });
@@ -392,7 +392,7 @@ describe("a mistake in one place", () => {
   it("is reported for a missing file", () => {
     using directory = new LintedDirectory();
     expect(() => readTargets(directory.path("tenants.yaml"))).toThrow(
-      /tenants\.yaml" can.t be read: there is no such file\. It says which tenants there are\./,
+      /tenants\.yaml" can.t be read: the file doesn't exist\. It says which tenants there are\./,
     );
   });
 });
@@ -429,7 +429,7 @@ tenants:
 
   it("is reported with both lines of one file", () => {
     expect(listMistakes(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
-      'tenants.yaml:8:3 "acme" is written twice here, first in line 7, and only one could count; keep one',
+      'tenants.yaml:8:3 "acme" is a duplicate key, first on line 7, and only one can take effect; keep one',
     ]);
   });
 });
@@ -438,9 +438,9 @@ describe("included files", () => {
   const including = (path: string): string => below(`include: [${path}]\ntenants: { acme: }\n`);
 
   it.each([
-    ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: there is no such file$/],
+    ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: the file doesn't exist$/],
     ["tenants.yaml", /^tenants\.yaml:6:11 "tenants\.yaml" is read already; take this line away$/],
-    ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" names no settings file/],
+    ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" isn't a settings file/],
     ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" isn't a file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
   ])("are rejected for the path %s", (path, mistake) => {
@@ -449,7 +449,7 @@ describe("included files", () => {
 
   it("may hold only tenants and their defaults", () => {
     expect(listMistakes({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
-      'a.yaml:2:1 "waves" isn\'t a valid key here; there are version, defaults, tenants',
+      'a.yaml:2:1 "waves" isn\'t a valid key here; the known names are version, defaults, tenants',
     ]);
   });
 
@@ -481,7 +481,7 @@ describe("included files", () => {
     const settings = "4 s outside the repository of this file, where nobody reviews it";
     expect(listPathErrors("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
     expect(listPathErrors("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
-    const include = "it lies outside the repository of the file that includes it";
+    const include = "it is outside the repository of the file that includes it";
     expect(listPathErrors("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
     expect(listPathErrors("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
   });

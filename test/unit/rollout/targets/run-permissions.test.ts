@@ -62,7 +62,7 @@ describe("allowed services", () => {
 
   it("are rejected when not URLs", () => {
     const environment = { EMAIL_SECURITY_SERVICES: "mail-security.example" };
-    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES holds "mail-security.example"/);
+    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES contains "mail-security.example"/);
   });
 });
 
