@@ -199,7 +199,7 @@ describe("rollback", () => {
     expect(summarizeRun(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
-        why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
+        why: `The rollback is incomplete. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
       },
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);

@@ -76,7 +76,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
-  expect(planned.output).toMatch(/An earlier rollout's changes in t0 were never\s+let\s+through/);
+  expect(planned.output).toMatch(/Changes of an earlier rollout in t0 have\s+not\s+passed/);
   // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });

@@ -175,7 +175,7 @@ it("creates no journal when a read-only command names a missing one", async () =
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
   const unnamed = await emailSecurity(directory.root, ["rollout", "history"], keys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
-  expect(unnamed.stderr).toContain('no rollouts\' journal at ".email-security/rollouts.db"');
+  expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
   const made = readdirSync(directory.root).filter((name) => /where|email-security|all/.test(name));
   expect(made).toEqual([]);
