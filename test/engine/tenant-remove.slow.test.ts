@@ -120,7 +120,7 @@ it("keeps a skip until its stack is removed", async () => {
   expect(removed.stdout).toMatch(/Rollouts still skip "t1", since .* \(its key is refused\): with its stack/);
   const added = await run("tenant", "add", "t1");
   expect(added.code, added.output).toBe(0);
-  expect(added.stdout).toContain("Its stack t1 was kept: the next rollout goes on with what that declared.");
+  expect(added.stdout).toContain("Its stack t1 was kept: the next rollout continues with its declarations.");
   expect(added.stdout).toContain("That rollout writes nothing");
   expect(added.stdout).not.toContain("new stack");
   expect(added.stdout).toMatch(/Rollouts skip "t1", since .* \(its key is refused\)/);

@@ -185,7 +185,7 @@ it("shows an example when the targets file is missing", async () => {
   const { code, stderr } = await status("--targets", "tenant.yaml");
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `error: "tenant.yaml" can't be read: the file doesn't exist; did you mean tenants.yaml? It says which tenants there are. Name the right one, or write one, as: [ERR_ROLLOUT_TARGETS]
+    stderr: `error: "tenant.yaml" can't be read: the file doesn't exist; did you mean tenants.yaml? This file lists the tenants. Specify the correct file, or create one: [ERR_ROLLOUT_TARGETS]
   version: 1
   project: email-security
   tenants:
@@ -402,7 +402,7 @@ it("notifies about new drift only once with --notify", async () => {
   const refused = await run("--notify", "other.json");
   expect([refused.code, hook.received.length]).toEqual([1, 4]);
   expect(refused.stderr).toBe(
-    "warning: Not everybody could be told: webhook answered 404. It will be told again the next time.\n",
+    "warning: Some notices could not be delivered: webhook returned 404. It will be told again the next time.\n",
   );
   expect(existsSync(join(directory.root, "other.json"))).toBe(false);
 
