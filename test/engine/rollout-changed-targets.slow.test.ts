@@ -199,12 +199,12 @@ describe("rollback", () => {
     expect(summarizeRun(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
-        why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml no longer contains it). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
+        why: `The rollback is incomplete. Left out: "t1" (tenants.yaml no longer contains it). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
       },
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
     expect(summarizeRun(again), again.output).toEqual([1, []]);
-    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/);
+    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml no longer contains it/);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
 
     expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
@@ -231,6 +231,6 @@ describe("rollback", () => {
     await replaceInTargets("  t1: {}\n", "");
     const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
     expect(summarizeRun(run), run.output).toEqual([1, []]);
-    expect(run.output).toContain('"t1": tenants.yaml doesn\'t name it any more.');
+    expect(run.output).toContain('"t1": tenants.yaml no longer contains it.');
   });
 });
