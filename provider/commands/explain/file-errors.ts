@@ -20,7 +20,7 @@ export const FILE_ERRORS = {
   ERR_SETTINGS_EDIT: {
     means: "A settings file, or tenants.yaml, can't be edited line by line, so nothing was written.",
     example:
-      "The settings file can't be edited, and nothing was written: its deny section is written in a form that can't be edited line by line.",
+      "The settings file can't be edited: its deny section is written in a form that can't be edited line by line. Nothing was written.",
     causes: [
       "YAML in which lines can't be added or removed: another style of keys, a section that isn't a list",
       "an error in the file, which has to be fixed first",

@@ -57,7 +57,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_KEY: {
     means: "A tenant's key can't be read from the source that the targets file specifies.",
     example:
-      "tenants.yaml:1: the key of \"acme\" can't be used: the environment variable ACME_KEY is not set. Set it to the tenant's API key, or name another source under `key`.",
+      "tenants.yaml:1: the key of \"acme\" can't be used: the environment variable ACME_KEY is not set. Set it to the tenant's API key, or specify another source under `key`.",
     causes: [
       "the variable is not set where the rollout runs",
       "the file is missing or empty",
@@ -143,7 +143,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_DATABASE: {
     means: "The rollout's journal, a PostgreSQL database, can't be reached or used.",
     example:
-      "PostgreSQL at mail-security.example/rollouts, as rollouts: connecting failed: connect ECONNREFUSED mail-security.example. See whether the server runs and can be reached from here.",
+      "PostgreSQL at mail-security.example/rollouts, as rollouts: connecting failed: connect ECONNREFUSED mail-security.example. Check that the server is running and reachable from here.",
     causes: [
       "the database is down, or can't be reached from here",
       "a wrong user or password",
@@ -250,7 +250,7 @@ export const ROLLOUT_ERRORS = {
   ERR_TEMPORARY_DIRECTORY: {
     means: "The directory for temporary files can't be used.",
     example:
-      "The directory for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its directory, is missing. Give another place, or restore it. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
+      "The directory for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its directory, is missing. Restore it, or use another path. To use another, set TMPDIR. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
     causes: ["its disk is full", "`TMPDIR` is set to a directory that is missing or read-only"],
     remedies: ["Free space there, or set `TMPDIR` to another directory."],
     next: "email-security rollout resume",

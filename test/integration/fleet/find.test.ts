@@ -116,7 +116,7 @@ Not all could be read, so there may be more:
     [ERR_AUTH]
   keyless, the tenant: tenants.yaml:12: the key of "keyless" can't be used:
     the environment variable KEYLESS_KEY is not set. Set it to the tenant's API
-    key, or name another source under \`key\`. [ERR_ROLLOUT_KEY]
+    key, or specify another source under \`key\`. [ERR_ROLLOUT_KEY]
 `);
   expect({ code, stderr }).toEqual({
     code: 1,

@@ -70,13 +70,13 @@ deny:
     expect(stderr.split("\n")).toEqual([
       "Already declared differently, and left as they are: 4 rows. An import only adds; edit settings.yaml where the table is right.",
       '  row 2, column "comment": for "ceo@acme.example", the file has "Chief" (settings.yaml:2), and the row has "Chief executive"',
-      expect.stringContaining('column "comment": of "evil.example" the file says "Phishing"'),
+      expect.stringContaining('column "comment": for "evil.example", the file has "Phishing"'),
       expect.stringContaining(
-        'column "scope": of "news.example" the file says "graymail" (settings.yaml:5), and the row nothing',
+        'column "scope": for "news.example", the file has "graymail" (settings.yaml:5), and the row has nothing',
       ),
-      expect.stringContaining('column "ticket": of "partner.example" the file says "CHG-1" (settings.yaml:4)'),
+      expect.stringContaining('column "ticket": for "partner.example", the file has "CHG-1" (settings.yaml:4)'),
       expect.stringContaining(
-        'column "expires": of "partner.example" the file says "2035-01-31" (settings.yaml:4), and the row "2036-12-31"',
+        'column "expires": for "partner.example", the file has "2035-01-31" (settings.yaml:4), and the row has "2036-12-31"',
       ),
       "",
     ]);

@@ -23,7 +23,7 @@ describe("email-security doctor", () => {
     expect(examination.code).toBe(0);
     expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
     expect(examination.of("backend")?.found).toBe(`logged in to file://${state.path}`);
-    expect(examination.of("settings")?.found).toBe("1 file, no mistake");
+    expect(examination.of("settings")?.found).toBe("1 file, no errors");
     // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });

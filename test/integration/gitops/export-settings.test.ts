@@ -172,7 +172,7 @@ describe("email-security export", () => {
       `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${directory}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
-    expect(stdout).toContain("1 VIP by automatic detection is left to it");
+    expect(stdout).toContain("1 VIP by automatic detection is not declared");
     expect(commandsIn(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
@@ -492,7 +492,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
       ],
       [
         [],
-        "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
+        "Specify what to write: --to <directory> for settings files, --pulumi-import <file> for the file of `pulumi import`, or both. [ERR_EXPORT_OPTION]",
       ],
       [
         ["--to", join(directory, "new"), "--whole-lists"],

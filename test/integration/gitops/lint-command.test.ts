@@ -156,13 +156,16 @@ describe("email-security lint", () => {
   });
 
   it.each([
-    [["lint"], /^error: There is no settings\.yaml and no settings directory here\. .*\[ERR_NO_SETTINGS\]\n$/],
-    [["lint", "empty"], /^error: There is no settings file in "empty": .*\[ERR_NO_SETTINGS\]\n$/],
+    [
+      ["lint"],
+      /^error: Found no settings files: the directory settings and the file settings\.yaml don't exist here\. .*\[ERR_NO_SETTINGS\]\n$/,
+    ],
+    [["lint", "empty"], /^error: The directory "empty" contains no settings files .*\[ERR_NO_SETTINGS\]\n$/],
     [["lint", "--today", "2026-11-31"], /Give a date such as 2026-11-21\.\n$/],
     [["lint", "--fail-on", "error"], /--fail-on <level>/],
     [
       ["lint", "a.yaml", "--output", "empty/none/x.sarif"],
-      /^error: The output "empty\/none\/x\.sarif" can't be written: the directory {2}doesn't exist"empty\/none" /,
+      /^error: The output "empty\/none\/x\.sarif" can't be written: the directory "empty\/none" doesn't exist /,
     ],
   ])("fails with an error: %j", async (args, message) => {
     using directory = new LintedDirectory({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });

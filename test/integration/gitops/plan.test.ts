@@ -340,7 +340,7 @@ describe("a plan digest", () => {
     const moved = findStaleReason(digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.part).toBe("observed");
     expect(moved?.details).toEqual([
-      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); the service doesn\'t report who changed it since',
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, created by Dana Reyes (console); the service doesn\'t report who changed it since',
     ]);
   });
 
@@ -364,7 +364,7 @@ describe("a plan digest", () => {
     await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
     const moved = findStaleReason(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.details).toEqual([
-      "  allow gone.example (graymail): is allow without a comment now, and would be removed; the review did not show it",
+      "  allow gone.example (graymail): is allow without a comment now, and would be removed; the review didn't show it",
     ]);
   });
 
@@ -389,7 +389,7 @@ describe("a plan digest", () => {
     expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
     expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([`${called} owner was Dana, is Mallory`]);
     expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
-      `${called} approvedBy was Tom, is not said`,
+      `${called} approvedBy was Tom, is not set`,
     ]);
     expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
     expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not said, is 90"]);

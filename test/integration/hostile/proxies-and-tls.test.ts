@@ -296,7 +296,7 @@ describe("plain HTTP to a remote host", () => {
   test("is rejected before any request", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
     expect(await lookedFor({ environment: environment(proxy) })).toContain(
-      "plain http would send the API key in the clear",
+      "plain http would send the API key unencrypted",
     );
     expect(proxy.requests).toEqual([]);
   });

@@ -223,7 +223,7 @@ test("decodes any percent-encoded path parameter", async () => {
       const answer = await fetch(`${sandbox.url}${REPORTS}/${encodeURIComponent(text)}`, { headers });
       expect([answer.status, await answer.json()]).toEqual([
         404,
-        { error: `the phishing report  does not exist${text}` },
+        { error: `the phishing report ${text} does not exist` },
       ]);
     }),
     { numRuns: 150 },
