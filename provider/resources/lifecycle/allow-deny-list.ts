@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS, type List } from "../../settings/assumptions";
 import { isSameListText } from "../../settings/comparable";
-import { isOverlappingScope } from "../../settings/coverage";
+import { isContradiction } from "../../settings/contradiction";
 import { getDangerRank } from "../../settings/danger";
 import {
   decodeEntry,
@@ -18,7 +18,7 @@ import { readConfirmed } from "../../tenant";
 import { BestEffortRunner } from "./best-effort-runner";
 import { logChangedScopes, matchChangedScopes } from "./changed-scopes";
 import { buildDeclarableEntries } from "./declarable";
-import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./decode-entries";
+import { decodeEntries, encodeRow, type KeyedEntry } from "./decode-entries";
 import { logEntryDuplicates } from "./duplicates";
 import { buildKeyedRows, EntryMatch } from "./entry-match";
 import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
@@ -168,22 +168,18 @@ function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedLis
 }
 
 /**
- * Returns the undeclared keys that conflict with a known entry of one list: the same value on the other list, with an
- * overlapping scope.
+ * Returns the undeclared keys that conflict with a known entry of one list ({@link isContradiction}).
  */
 function findOppositeConflicts(known: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
   const opposite = decodeEntries(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
   const ownByValue = Map.groupBy(
     decodeEntries(known).filter(([, entry]) => entry.list === list),
-    ([, entry]) => getNaturalKey(entry),
+    ([, { value }]) => value,
   );
   return opposite.flatMap(([key, entry]) => {
-    const sameValueEntries = ownByValue.get(getNaturalKey(entry)) ?? [];
-    const isConflict = sameValueEntries.some(([, ownEntry]) =>
-      isOverlappingScope(ownEntry.verdictScope, entry.verdictScope),
-    );
-    return isConflict ? [key] : [];
+    const sameValueEntries = ownByValue.get(entry.value) ?? [];
+    return sameValueEntries.some(([, ownEntry]) => isContradiction(ownEntry, entry)) ? [key] : [];
   });
 }
 
