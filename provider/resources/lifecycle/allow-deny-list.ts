@@ -114,6 +114,7 @@ async function observe(
   { shouldConfirm, expected = known }: ObserveOptions,
 ): Promise<ListObservation> {
   const { tenant, isManagedElsewhere } = context;
+  const isForeign = (row: AllowDenyEntryRow) => isManagedElsewhere(getManagedRowId(row));
   const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
   const match = await readConfirmed(
     tenant,
@@ -137,19 +138,22 @@ async function observe(
   }
   // Only the state's own entries have had a row.
   const isOfState = shouldConfirm && expected === known;
-  const scopes = isOfState
-    ? matchChangedScopes(match, known, (row) => isManagedElsewhere(getManagedRowId(row)))
-    : { changes: [], ambiguous: [] };
+  const scopes = isOfState ? matchChangedScopes(match, known, isForeign) : { changes: [], ambiguous: [] };
   logChangedScopes(scopes, context);
   const textsByChangedKey = new Map(scopes.changes.map(({ key, text }) => [key, text]));
   if (shouldConfirm) {
-    const duplicates = [...match.matches.values()].map((row) => [row, match.getDuplicates(row)] as const);
+    const duplicates = [...match.matches.values()].map((row) => {
+      const allRows = match.getDuplicates(row);
+      return [row, allRows.length < 2 ? allRows : allRows.filter((one) => one === row || !isForeign(one))] as const;
+    });
     logEntryDuplicates(duplicates, context);
   }
   const foundTexts = [...match.matches].map(
     ([key, row]) => [key, textsByChangedKey.get(key) ?? encodeFoundRow(key, known[key] ?? "", row)] as const,
   );
-  const otherTexts = [...match.getUnmatched()].map(([key, row]) => [key, encodeEntry(row)] as const);
+  // Another Provider of the program manages these, so they are neither undeclared nor conflicts.
+  const otherRows = [...match.getUnmatched()].filter(([, row]) => !isForeign(row));
+  const otherTexts = otherRows.map(([key, row]) => [key, encodeEntry(row)] as const);
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
