@@ -22,7 +22,8 @@ const SECTION_ORDER: readonly Section[] = ["vips", "allow", "deny"];
  *
  * - New elements copy the style of their neighbours. They go to their sorted position, or to the end of an unsorted section. A missing
  *   section is added.
- * - Removing an element also removes the comment lines directly above and inside it.
+ * - Removing an element also removes the comment lines directly above and inside it. A comment below it is inside it only in the column
+ *   of its keys; otherwise it may be about the next element, and stays.
  * - The result is parsed again to verify that it contains exactly the requested edits.
  *
  * @param text the current text; included files are not read.

@@ -72,6 +72,12 @@ export function canonicalizeMailbox(email: string): string {
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
+/** Returns the type that a value implies. Undefined if no program can declare the value. */
+export function inferEntryType(value: string): EntryType | undefined {
+  const parsed = parseEntryValue(value);
+  return parsed.ok ? parsed.value.entryType : undefined;
+}
+
 /** Returns the type and canonical value, which are equal for duplicate entries. */
 export function buildNaturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalizeValue(value)}`;

@@ -62,7 +62,7 @@ export function validateSafeguards(
   const previousConfirmation = previous["confirmRemovals"];
   const guardProblem = validateRemovals(
     {
-      removedItems: removedEntries.map(([key, text]) => ({
+      removedItems: findLostEntries(kind, removedEntries, previousContent, encoded).map(([key, text]) => ({
         name: kind.describe(key, text),
         from: kind.subjectKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
       })),
@@ -97,6 +97,31 @@ export function findRemovals(
     if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removedEntries.push([key, text]);
   }
   return removedEntries;
+}
+
+/**
+ * Returns the removals that the removal guard counts. An entry whose scope changes has another key, but its row stays in the new form: a
+ * newly declared key of the same value stands for one removed key. Unmanaged keys always count, because no declaration replaces them.
+ */
+function findLostEntries(
+  kind: ListKind,
+  removedEntries: readonly (readonly [key: string, text: string])[],
+  previousContent: EncodedList,
+  declared: EncodedList,
+): readonly (readonly [key: string, text: string])[] {
+  if (removedEntries.length === 0) return removedEntries;
+  const newCounts = new Map<string, number>();
+  for (const key of Object.keys(declared)) {
+    if (Object.hasOwn(previousContent, key)) continue;
+    const subject = kind.getSubject(key);
+    newCounts.set(subject, (newCounts.get(subject) ?? 0) + 1);
+  }
+  return removedEntries.filter(([key, text]) => {
+    const subject = kind.getSubject(key);
+    const count = isUnmanaged(text) ? 0 : (newCounts.get(subject) ?? 0);
+    if (count > 0) newCounts.set(subject, count - 1);
+    return count === 0;
+  });
 }
 
 /** Returns a predicate for the keys that a list ignores. */

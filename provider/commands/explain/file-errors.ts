@@ -80,6 +80,7 @@ export const FILE_ERRORS = {
       "\"file/settings.yaml\" can't be written: ENOTDIR. It is unchanged: not a directory, lstat '/home/ci/acme/file/settings.yaml'",
     causes: [
       "the directory or the file is read-only, or belongs to another user",
+      "the file has another name (hard link), which would keep the former content",
       "another program changed the file in the meantime",
       "the disk is full",
       "a directory has the same name as the file",

@@ -47,7 +47,10 @@ export function createFindCommand(): Command {
       "Show which entry decides for mail from this sender; repeat for several",
       collectValues,
     )
-    .option("--below", "Include the subdomains and mailboxes of a domain")
+    .option(
+      "--below",
+      "Include the subdomains and mailboxes of a domain, and what a wildcard or an address range covers",
+    )
     .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")

@@ -56,6 +56,7 @@ export function addTenant(text: string, name: string, tenant: TenantFields): str
 
 /**
  * Removes a tenant from its targets file, with the comment lines directly above it and inside it, and keeps everything else byte for byte.
+ * A comment below it is inside it only in the column of its keys.
  * Parses the result, to verify that only this tenant differs.
  *
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, or the style of the file doesn't permit such an edit.
@@ -76,11 +77,11 @@ export function removeTenant(text: string, name: string): string {
           previousPair === undefined ? undefined : getPairSpan(previousPair)[1],
         );
       }
-      const { from, until } = getTenantLines(fullText, map, index);
-      if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(until);
+      const { from, ownEnd } = getTenantLines(fullText, map, index);
+      if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(ownEnd);
       // YAML reads a key without a value as null, which isn't a mapping.
       const colonOffset = fullText.indexOf(":", getNodeEnd(tenants.key as Node)) + 1;
-      return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(until)}`;
+      return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(ownEnd)}`;
     },
     (value) => {
       const { [name]: _removed, ...others } = toMapping(value["tenants"]);
@@ -238,12 +239,18 @@ function getPairSpan({ key, value }: Pair): readonly [start: number, end: number
   return [start, value === null ? getNodeEnd(key as Node) : getNodeEnd(value as Node)];
 }
 
-/** Returns the lines of a tenant, with the comments above and inside it. */
-function getTenantLines(
-  text: string,
-  map: YAMLMap,
-  index: number,
-): { readonly from: number; readonly until: number; readonly column: number } {
+/** The lines of a tenant, as offsets. */
+interface TenantLines {
+  /** The start of the comments above it. */
+  readonly from: number;
+  /** The end of its own lines, with the comments in the column of its keys. */
+  readonly ownEnd: number;
+  /** The end of all comments below it that are indented more. They may be about the next tenant. */
+  readonly until: number;
+  readonly column: number;
+}
+
+function getTenantLines(text: string, map: YAMLMap, index: number): TenantLines {
   const pair = map.items[index] as Pair;
   const [start, end] = getPairSpan(pair);
   const column = getColumn(text, start);
@@ -256,8 +263,13 @@ function getTenantLines(
     column,
     previousEnd === 0 ? 0 : findLineEnd(text, previousEnd),
   );
-  const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);
-  return { from: startOffset, until: endOffset, column };
+  const nodeEnd = text[end - 1] === "\n" ? end : findLineEnd(text, end);
+  const { value } = pair;
+  const isBlockMapping = isMap(value) && value.flow !== true;
+  const ownEnd = isBlockMapping
+    ? findCommentsEnd(text, nodeEnd, getColumn(text, getNodeRange(value as unknown as Node)[0]) - 1)
+    : nodeEnd;
+  return { from: startOffset, ownEnd, until: findCommentsEnd(text, ownEnd, column), column };
 }
 
 /** Adds a tenant below the last one, in the same style. */

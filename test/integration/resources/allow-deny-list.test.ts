@@ -338,6 +338,18 @@ describe("removal guard", () => {
     );
   });
 
+  it("doesn't count changes of scope, which keep the rows", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: many(20) });
+    tenant.trace();
+    const rescoped = Object.fromEntries(Object.entries(many(20)).map(([key, text]) => [`${key} (graymail)`, text]));
+    expect(await list.up({ entries: rescoped })).toMatchObject({ outcome: "updated" });
+    expect(await held(tenant)).toEqual(rescoped);
+    const writes = tenant.trace().filter((request) => !request.startsWith("GET"));
+    expect(writes.map((request) => request.split(" ")[0])).toEqual(Array.from({ length: 20 }, () => "PATCH"));
+  });
+
   it("counts undeclared entries that a refresh has shown", async () => {
     await using made = await listTenant();
     const { tenant, list } = made;

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { RawArguments } from "../../../provider/settings/arguments";
+import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
+import { validateSafeguards } from "../../../provider/settings/list-safeguards";
 import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
 function guard(
@@ -113,4 +116,46 @@ it("accepts each remedy that it suggests", () => {
       }
     }
   }
+});
+
+describe("change of scope in a list", () => {
+  const content = (count: number, { from = 0, scope = "", text = "deny" } = {}): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${from + at}.example${scope}`, text]));
+  const problems = (
+    before: Record<string, string>,
+    after: Record<string, string>,
+    options: RawArguments = {},
+  ): string[] => validateSafeguards(ENTRY_LIST_KIND, options, after, { entries: before }).map(({ reason }) => reason);
+  const graymail = { scope: " (graymail)" };
+
+  it("isn't counted, also with a move to the other list", () => {
+    expect(problems(content(40), content(40, graymail))).toEqual([]);
+    expect(problems(content(40, graymail), content(40))).toEqual([]);
+    expect(problems(content(40, graymail), content(40, { text: "allow" }))).toEqual([]);
+    expect(problems(content(40), content(40, graymail), { maxRemovals: 0 })).toEqual([]);
+  });
+
+  it("leaves the removals that come with it counted", () => {
+    expect(problems(content(100), { ...content(40, graymail), ...content(20, { from: 40 }) })).toEqual([
+      expect.stringMatching(/^would lose 40 of 100 entries \(40 %\)/),
+    ]);
+    expect(problems(content(100), content(1, graymail))).toEqual([
+      expect.stringMatching(/^would lose 99 of 100 entries/),
+    ]);
+  });
+
+  it("counts the loss of one of two scopes", () => {
+    const both = { ...content(20), ...content(20, graymail) };
+    expect(problems(both, content(20))).toEqual([expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/)]);
+    expect(problems(both, content(20, { scope: " (spam)" }))).toEqual([
+      expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/),
+    ]);
+  });
+
+  it("counts an undeclared entry that a pruning list removes", () => {
+    const before = { ...content(1, { from: 900 }), ...content(40, { ...graymail, text: "(unmanaged) deny" }) };
+    expect(problems(before, { ...content(1, { from: 900 }), ...content(40) }, { mode: "exclusive" })).toEqual([
+      expect.stringMatching(/^would lose 40 of 41 entries/),
+    ]);
+  });
 });

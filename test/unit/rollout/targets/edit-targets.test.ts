@@ -88,6 +88,8 @@ it("removes the only tenant and one in a flow mapping", () => {
   expect(removeTenant("version: 1\ntenants: { a: {}, b: { stack: c }, d: {} }\n", "b")).toBe(
     "version: 1\ntenants: { a: {}, d: {} }\n",
   );
+  const flow = (a: string): string => `version: 1\ntenants:\n${a}    # about b\n  b: {}\n`;
+  expect(removeTenant(flow("  a: { stack: s }\n"), "a")).toBe(flow(""));
   expect(() => removeTenant(FILE, "hooli")).toThrow("it has no tenant hooli");
 });
 
