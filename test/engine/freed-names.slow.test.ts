@@ -41,7 +41,7 @@ it("doesn't hide that a rollback leaves the removed tenant out", async () => {
   expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
   const status = await fleet.begin({}, "rollout", "status").ended;
-  expect(unfolded(status.stdout)).toContain("2 tenants hold what they held before");
+  expect(unfolded(status.stdout)).toContain("2 tenants match their state before");
   expect(status.stdout).not.toContain("All ");
   expect(status.code).toBe(2);
 });

@@ -30,7 +30,7 @@ describe("unplanned declaration on main", () => {
     sandbox.clearRequests();
     const merge = await repository.onMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
-    expect(merge.summary).toContain("There is no reviewed plan for what main and the tenant hold now.");
+    expect(merge.summary).toContain("No reviewed plan matches main and the tenant.");
     expect(merge.summary).toContain("ruth.castellan@acme.example");
     expect(writesOf(sandbox)).toEqual([]);
 

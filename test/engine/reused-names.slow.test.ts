@@ -192,7 +192,7 @@ describe("renamed tenant", () => {
     const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
       .ended;
     expect(added.code, added.output).toBe(0);
-    expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 and not t0: it is the stack of "acme".');
+    expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 instead of t0: it is the stack of "acme".');
     fleet.take();
     const back = await fleet.rollout("rollback", id, "--yes");
     expect([back.code, begun(back), writes()], back.output).toEqual([0, ["acme", "t1"], ["t0", "t1"]]);

@@ -288,7 +288,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
         failed: 0,
       });
       const notes = run.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
-      expect(notes.filter((note) => note.endsWith("Tried once more."))).toHaveLength(1);
+      expect(notes.filter((note) => note.endsWith("Retried once."))).toHaveLength(1);
     }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {

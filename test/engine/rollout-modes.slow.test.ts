@@ -93,7 +93,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   expect(done.output).toContain("2 of 3 tenants say `onDrift: revert`");
   expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
-    "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
+    "1 change of the files is not rolled out (or a refresh has read console changes into the state); `rollout` first",
   );
   expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "done" });
   expect(writesOf(fleet.sandbox).sort()).toEqual([`DELETE /allow_deny_entries/${added}`, "POST /allow_deny_entries"]);

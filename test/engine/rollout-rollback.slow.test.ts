@@ -73,7 +73,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(shown.stderr).toContain(
     `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
   );
-  expect(shown.output).toContain("To what each tenant held before it");
+  expect(shown.output).toContain("To each tenant's previous state");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -97,7 +97,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
   expect((await fleet.rollout("resume", id)).output).toMatch(
-    /can't be resumed: it is rolled back\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+    /can't be resumed: it is rolled back\. To apply the files: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
@@ -222,7 +222,7 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   const [{ id }, nightly] = [wrong.report(), revertRun.report()];
   const shown = await fleet.rollout("rollback");
   expect(shown.stderr).toContain(
-    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+    `note: The selected rollout is ${id}. Newer ones were not selected: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
   expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();

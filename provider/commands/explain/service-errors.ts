@@ -86,7 +86,7 @@ export const SERVICE_ERRORS = {
   ERR_REDIRECT: {
     means: "The address responds with a redirect. It isn't followed, because that would send the API key elsewhere.",
     example:
-      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 302, a redirect to "https://sign-in.example/", which is not followed because it would send the API key elsewhere. Configure the address that answers itself.',
+      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 302, a redirect to "https://sign-in.example/", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.',
     causes: ["the address is outdated, or lacks a part, such as `www.`", "a sign-in page in front of the service"],
     remedies: ["Configure the final address: the target of the redirect, if that is the service."],
     next: "email-security doctor",
@@ -206,7 +206,7 @@ export const SERVICE_ERRORS = {
   ERR_WRONG_ENVELOPE: {
     means: "The response has the form of another endpoint or of an error, and was rejected.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it has `error` instead of `results`; it says: try later",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it has `error` instead of `results`; the service reports: try later",
     causes: [
       "another service, or another release of this one, responds at this address",
       "the service reports a failure with a success status",

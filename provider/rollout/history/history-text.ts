@@ -31,7 +31,7 @@ export function renderHistoryText(
   if (rollouts.length === 0) {
     return tenant === undefined
       ? "There are no rollouts.\n"
-      : `No rollout of those that were asked for changed ${sanitizeLine(tenant)}, or tried to.\n`;
+      : `None of the selected rollouts changed ${sanitizeLine(tenant)} or tried to.\n`;
   }
   const page = new TextPage(color, width);
   for (const [index, rollout] of rollouts.entries()) {
@@ -80,19 +80,21 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
     [untrusted(digest)],
     ...(revision === undefined
       ? []
-      : [safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
+      : [
+          safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", with uncommitted changes" : ""}`,
+        ]),
   ];
   return [
     joinTexts(details, " · "),
     ...(changes.length === 0 ? [] : [formatChanges(rollout)]),
     ...(rollsBack === undefined
       ? []
-      : [safeText`rolls back ${untrusted(rollsBack)}: to ${untrusted(rollsBackTo ?? "")}`]),
+      : [safeText`rolls back ${untrusted(rollsBack)}to ${untrusted(rollsBackTo ?? "")}`]),
     ...describeRolloutMode(task),
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
     ...(prunedAt === undefined
       ? []
-      : [safeText`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
+      : [safeText`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans were removed`]),
   ];
 }
 

@@ -29,7 +29,9 @@ export class Journal extends JobJournal {
     const version = await readJournalVersion(database);
     if (version === undefined || version < JOURNAL_VERSION) await createTables(database);
     if (version === undefined || version <= JOURNAL_VERSION) return new Journal(database, now);
-    throw new JournalError(`The journal was made by a later release (version ${version} of its tables); use that one.`);
+    throw new JournalError(
+      `The journal was created by a later release (version ${version} of its tables). Use that release.`,
+    );
   }
 
   async close(): Promise<void> {
@@ -345,7 +347,7 @@ async function updateTargets(
 }
 
 function throwMissingWave(name: string): never {
-  throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
+  throw new JournalError(`The tenant "${name}" isn't in any wave of the rollout.`);
 }
 
 /** Reads the highest sequence number in the journal. 0 if no rollout was started. */

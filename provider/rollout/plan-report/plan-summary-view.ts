@@ -242,7 +242,7 @@ function groupFailures(tenants: readonly TenantReport[]): PlanSummaryView["failu
           title: formatFirstNames(group.map(({ name }) => name)),
           facts: [
             safeText`Why: ${untrustedSentence(error.message)} (${untrusted(error.code)})`,
-            safeText`What to do: ${untrustedSentence(error.advice)}`,
+            safeText`Fix: ${untrustedSentence(error.advice)}`,
           ],
         },
       ];

@@ -54,7 +54,7 @@ export async function readOrphanedStacks({
   // A single unreadable state of another project makes the list of all projects fail.
   const run = allStacks.code === 0 ? allStacks : await listStacks("--project", project);
   if (run.code !== 0)
-    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${formatPulumiOutput(run)}`);
+    throw new PulumiError(`The stacks of the project can't be listed. Output of Pulumi:\n${formatPulumiOutput(run)}`);
   const listedStacks = parsePulumiJson(run.stdout, "The list of stacks") as readonly {
     readonly name: string;
   }[];

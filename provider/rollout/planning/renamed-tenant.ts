@@ -132,18 +132,18 @@ export function buildRenamedTenantBlocker(
   const [ownerText, instructions] =
     takenBy !== undefined
       ? [
-          `, which is that of ${quote(takenBy.name)} in the targets file now`,
-          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
+          `, which now belongs to ${quote(takenBy.name)} in the targets file`,
+          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
         ]
       : project !== undefined
         ? [
             ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project goes on managing the tenant, take the tenant out of ${quotedFile}.`,
+            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project continues to manage the tenant, remove the tenant from ${quotedFile}.`,
           ]
         : stack === name
           ? [
               NO_OWNER_TEXT,
-              `If it is the same tenant, keep its stack, and ${effect}: take \`stack\` out of its lines in ${quotedFile}. ${remove}`,
+              `If it is the same tenant, keep its stack, and ${effect}: remove \`stack\` from its lines in ${quotedFile}. ${remove}`,
             ]
           : [
               NO_OWNER_TEXT,
@@ -155,7 +155,7 @@ export function buildRenamedTenantBlocker(
     ...(orphanedElements.length === 0
       ? []
       : [
-          `That stack declared ${visibleText}${suffix}. The tenant still holds ${pronoun}, the files no longer declare ${pronoun}, and a new stack would leave ${pronoun} there.`,
+          `That stack declared ${visibleText}${suffix}. The tenant still has ${pronoun}, the files no longer declare ${pronoun}, and a new stack would not remove ${pronoun}.`,
         ]),
     ...(skip === undefined ? [] : [`Rollouts skip the tenant of that stack: ${formatSkip(skip)}.`]),
     instructions,
@@ -164,7 +164,7 @@ export function buildRenamedTenantBlocker(
 }
 
 const MAX_LISTED = 5;
-const NO_OWNER_TEXT = ", which no tenant of the targets file has any more";
+const NO_OWNER_TEXT = ", which no tenant in the targets file uses now";
 
 interface StackComparison {
   /** How many of the stack's declared entries and VIPs the tenant holds. */
@@ -225,7 +225,7 @@ function findEvidence(
   if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && heldCount <= takenBy.held) return undefined;
   if (record !== undefined && isSameTenant(identity, record.identity)) {
-    const text = `its entries or VIPs are those that the rollout ${record.rollout} read there`;
+    const text = `its entries or VIPs are the ones that the rollout ${record.rollout} read there`;
     return { text, rank: EVIDENCE_RANKS.identity };
   }
   // An interrupted rollout may have replaced what identified the tenant.
@@ -241,7 +241,7 @@ function findEvidence(
   if (areDomainsKnown && findForeignFingerprints(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.
   if (heldCount === 0) return undefined;
-  if (areDomainsKnown) return { text: "its people have mailboxes of the same domains", rank: EVIDENCE_RANKS.domains };
+  if (areDomainsKnown) return { text: "its people have mailboxes in the same domains", rank: EVIDENCE_RANKS.domains };
   if (last?.settings === target.settings) {
     const text = `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
     return { text, rank: EVIDENCE_RANKS.settings };
@@ -249,6 +249,6 @@ function findEvidence(
   // A shared baseline alone proves nothing, because many tenants hold it.
   const isShared = orphanedElements.length === 0 || heldCount * 2 < declaredCount;
   if (isShared || (takenBy !== undefined && heldCount < declaredCount)) return undefined;
-  const text = `it holds ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
+  const text = `it has ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
   return { text, rank: EVIDENCE_RANKS.lists };
 }

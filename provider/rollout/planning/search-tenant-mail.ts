@@ -90,11 +90,11 @@ export async function searchTenantMail(
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
-        unavailable.push({ tenant, why: "By its key it is another tenant, as it seems." });
+        unavailable.push({ tenant, why: "Its key seems to belong to a different tenant." });
       } else if (plan.digest === digests.get(tenant)) {
         days = plan.evidence.days;
         byTenant.set(tenant, buildTenantMail(plan));
-      } else unavailable.push({ tenant, why: "It, or its files, changed while it was planned." });
+      } else unavailable.push({ tenant, why: "The tenant or its files changed during planning." });
     } catch (error) {
       unavailable.push({ tenant, why: why(tenant, error) });
     }

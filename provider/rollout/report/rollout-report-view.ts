@@ -159,7 +159,7 @@ function describeTenantStates(report: RolloutReport): SafeText {
     [
       ...(untouched.length > 0 ? [`Not started, unchanged: ${formatCount(untouched.length, "tenant")}.`] : []),
       ...(refused.length > 0
-        ? [`Unchanged, because the key opens another tenant: ${formatCount(refused.length, "tenant")}.`]
+        ? [`Unchanged, because the key belongs to another tenant: ${formatCount(refused.length, "tenant")}.`]
         : []),
       ...(partialTexts.length > 0
         ? [`Possibly partly changed: ${joinWithAnd(partialTexts.map((part) => [part])).join("")}.`]

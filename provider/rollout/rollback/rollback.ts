@@ -113,7 +113,7 @@ export async function prepareRollback(
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${id} was pruned, and with it what ${formatName(first)} held before. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
+      `The rollout ${id} was pruned, and with it the previous state of ${formatName(first)}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--only, --label).`,
     );
   }
   const restoredNames = new Set(tenantsToRestore.map(({ target }) => target.stack));
@@ -136,7 +136,7 @@ export async function prepareRollback(
         return { ...wave, tenants, ...omitUndefined({ health, closed }) };
       })
       .filter(({ tenants }) => tenants.length > 0),
-    restoredState: to?.name ?? "what each tenant held before it",
+    restoredState: to?.name ?? "each tenant's previous state",
     planTenant: async (target, key, shared, requestPolicy, runInSlot) => {
       const { name } = target;
       const context: typeof shared = {
@@ -201,7 +201,7 @@ async function buildChangedElsewhereBlocker(
   if ((await journal.getLastEvent(marker.rollout)) !== undefined) return undefined;
   return {
     code: "changed-since",
-    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Name a revision of git (--to REVISION), or leave the tenant out (--except).`,
+    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so the state before ${id} is no longer the one to return to. Specify a git revision (--to REVISION), or leave the tenant out (--except).`,
   };
 }
 
@@ -220,7 +220,7 @@ async function readStoredPlan(
   if (json !== undefined) return parsePlan(json, `the plan of ${presentName}`);
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `The journal does not say what the rollout ${id} did to ${presentName}. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).`,
+    `The journal doesn't record what the rollout ${id} did to ${presentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
 
@@ -256,7 +256,7 @@ async function findTenantsToRestore(
     const names = formatFirst(changedTenants, ([name]) => name);
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
+      `The rollout ${first[1]} has changed ${names} since ${id}, so the state before ${id} is no longer the one to return to. Nothing was changed. Leave these tenants out (--except), specify a git revision (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (tenantsToRestore.length === 0 && rolledBackBy.size > 0) {
@@ -265,7 +265,7 @@ async function findTenantsToRestore(
     const notRolledBack = keptTenants.filter(({ stack = "" }) => remaining.has(stack));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,
+      `The rollout ${id} was already rolled back by ${[...rolledBackBy].join(", ")}, ${notRolledBack.length === 0 ? "and nothing is left to roll back" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,
     );
   }
   return tenantsToRestore;

@@ -69,7 +69,7 @@ export function compareTargets(
 
 /** Explains why a tenant that the file no longer names is excluded. Mentions a probable rename. */
 function explainMissing(target: Target, { file, targets }: Targets): string {
-  const missingText = `${file} doesn't name it any more`;
+  const missingText = `${file} no longer contains it`;
   const renamed = targets.find((candidate) => isProbableRename(target, candidate));
   return renamed === undefined
     ? missingText
@@ -97,7 +97,7 @@ function formatSharedParts(target: Target, other: Target): string {
 function explainChange(target: Target, currentTarget: Target, ignoreSettings: boolean): string | undefined {
   const locationText = formatLineLocation(currentTarget.place);
   const formatChange = (label: string, plannedValue: string, currentValue: string): string =>
-    `its ${label} is now ${quote(currentValue)} (${locationText}), and the rollout was planned for ${quote(plannedValue)}`;
+    `its ${label} is now ${quote(currentValue)} (${locationText}), but the rollout was planned for ${quote(plannedValue)}`;
   if (currentTarget.baseUrl !== target.baseUrl) return formatChange("address", target.baseUrl, currentTarget.baseUrl);
   if (currentTarget.stack !== target.stack) return formatChange("stack", target.stack, currentTarget.stack);
   if (!ignoreSettings && currentTarget.settings !== target.settings) {

@@ -30,7 +30,7 @@ export function addTenant(text: string, name: string, tenant: TenantFields): str
     text,
     (file) => {
       if (file.pairs.some(({ key }) => getKeyName(key) === name))
-        throw buildEditError(`it has the tenant ${name} already`);
+        throw buildEditError(`it already has the tenant ${name}`);
       const { tenants, lineEnd } = file;
       if (tenants === undefined) {
         const header = file.text === "" ? `version: ${TARGETS_VERSION}${lineEnd}` : file.text;
@@ -119,7 +119,7 @@ export function renameTenant(text: string, currentName: string, name: string, re
       const pair = pairs.find(({ key }) => getKeyName(key) === currentName);
       if (pair === undefined) throw buildEditError(`it has no tenant ${currentName}`);
       const isTaken = name !== currentName && pairs.some(({ key }) => getKeyName(key) === name);
-      if (isTaken) throw buildEditError(`it has the tenant ${name} already`);
+      if (isTaken) throw buildEditError(`it already has the tenant ${name}`);
       const [start, end] = getNodeRange(pair.key as Node);
       const renamed = fullText.slice(0, start) + formatYamlText(name, { isFlow: true }) + fullText.slice(end);
       const shift = renamed.length - fullText.length;
@@ -191,11 +191,11 @@ function editTargetsText(
   const { document, value } = parseTargetsText(terminatedText);
   const root: unknown = document.contents;
   if (body !== "" && (!isMap(root) || root.flow === true)) {
-    throw buildEditError("it is written in braces, or isn't a mapping of keys and values; change it by hand");
+    throw buildEditError("it is a flow mapping ({ … }), or isn't a mapping of keys and values; edit it by hand");
   }
   const tenants = isMap(root) ? root.items.find(({ key }) => getKeyName(key) === "tenants") : undefined;
   const isInvalidTenants = tenants !== undefined && !isMap(tenants.value) && !isNull(tenants.value);
-  if (isInvalidTenants) throw buildEditError("its tenants are no mapping of names");
+  if (isInvalidTenants) throw buildEditError("its `tenants` isn't a mapping of names");
   const pairs = isMap(tenants?.value) ? (tenants.value.items as Pair[]) : [];
   const editedText = applyEdit({ text: terminatedText, lineEnd, tenants, pairs });
   const result = lacksFinalLineEnd ? editedText.replace(/\r?\n$/, "") : editedText;
@@ -206,7 +206,7 @@ function editTargetsText(
   return byteOrderMark + result;
 }
 
-const NOT_EDITABLE_MESSAGE = "it is written in a way that can't be changed piece by piece; change it by hand";
+const NOT_EDITABLE_MESSAGE = "its form can't be edited line by line; edit it by hand";
 
 /** Doesn't repeat the YAML errors, because a key may be next to them. The reader of targets files reports them. */
 function parseTargetsText(text: string): YamlSource {
@@ -248,7 +248,7 @@ function getTenantLines(
   const [start, end] = getPairSpan(pair);
   const column = getColumn(text, start);
   const lineStart = getLineStart(text, start);
-  if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't stand on lines of their own");
+  if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't have their own lines");
   const previousEnd = index === 0 ? 0 : getPairSpan(map.items[index - 1] as Pair)[1];
   const startOffset = findCommentsStart(
     text,

@@ -51,7 +51,9 @@ export function selectTargets(
       ...except.map((pattern) => `not ${quote(pattern)}`),
     ].join(" and ");
     throw new SelectionError(
-      conditionTexts === "" ? "There are no tenants." : `No tenant is selected: none is ${conditionTexts} at once.`,
+      conditionTexts === ""
+        ? "There are no tenants."
+        : `No tenant is selected: none matches ${conditionTexts} together.`,
     );
   }
   return selected;
@@ -72,7 +74,7 @@ function buildLabelCondition(text: string, targets: readonly Target[]): TargetCo
   const wantedValues = values.split(",").map((wantedValue) => wantedValue.trim());
   if (label === "" || wantedValues.includes("")) {
     throw new SelectionError(
-      `${quote(text)} isn't a label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
+      `${quote(text)} isn't a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.`,
     );
   }
   const labels = targets.flatMap((target) => Object.keys(target.labels));

@@ -99,20 +99,19 @@ export class SameTenantError extends EmailSecurityError {
 function formatAcceptanceAdvice(groups: readonly TenantConflict[]): string {
   const names = new Set(groups.flatMap(({ targets, records }) => [...targets, ...records]).map(({ name }) => name));
   return formatAcceptAdvice(
-    "where the tenant was rebuilt, or an earlier rollout had a wrong key",
+    "if the tenant was rebuilt, or an earlier rollout had a wrong key",
     {},
     [...names].map(quoteShellWord).join(","),
   );
 }
 
 const RENAME_ADVICE =
-  "Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)";
+  "If a name now means another tenant, give each tenant its previous stack (`stack` in the targets file)";
 
 function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: string): string {
-  const summary =
-    groups.length === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
-  const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "This run found";
-  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${formatAcceptanceAdvice(groups)} ${last}`;
+  const summary = groups.length === 1 ? "A key belongs to a different tenant" : "Keys belong to different tenants";
+  const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "Found in this run";
+  return `${summary}, according to the ids and creation dates of entries, or to people. ${outcome} Check which tenant each key belongs to, and replace a wrong key with the tenant's own. ${formatAcceptanceAdvice(groups)} ${last}`;
 }
 
 function formatSameTenantMessage(outcome: string): string {

@@ -118,7 +118,7 @@ describe("error statuses", () => {
     const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
     expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
     const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
-    expect(ofRead.message).toContain("answered 400: Try later. The service found");
+    expect(ofRead.message).toContain("answered 400: Try later. The service rejected");
   });
 });
 
@@ -199,7 +199,7 @@ describe("redirects", () => {
     expect(ofRead).toMatchObject({
       code: "ERR_REDIRECT",
       status,
-      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is not followed because it would send the API key elsewhere. Configure the address that answers itself.`,
+      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.`,
     });
   });
 
@@ -398,7 +398,7 @@ describe("unreadable success responses", () => {
       always(200, { error: "no\u001b[2J" }),
       WrongEnvelopeError,
       "ERR_WRONG_ENVELOPE",
-      "200, but it has `error` instead of `results`; it says: no\\u{1b}[2J",
+      "200, but it has `error` instead of `results`; the service reports: no\\u{1b}[2J",
     ],
     [
       "too large a body",

@@ -271,7 +271,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     await using client = new TestClient(service);
     expect(await failure(all(iterate(client), list))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: expect.stringContaining("came twice"),
+      message: expect.stringContaining("was listed twice"),
     });
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
   });
@@ -300,12 +300,12 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
 test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>([
   ["threats", (c) => c.threats.iterate({ minutes_ago: 0 }), "minutes_ago must be a whole number"],
   ["pages of threats", (c) => c.threats.iterate({ page_size: 101 }), "page_size must be a whole number"],
-  ["a page of threats", (c) => c.threats.iterate({ extra: { page: 2 } }), 'extra holds "page"'],
+  ["a page of threats", (c) => c.threats.iterate({ extra: { page: 2 } }), 'extra contains "page"'],
   ["reports", (c) => c.phishingReports.iterate({ minutes_ago: 1.5 }), "minutes_ago must be a whole number"],
   ["days", (c) => c.metrics.iterateThreatsOverTime({ days: -1 }), "days must be a whole number"],
   ["VIPs", (c) => c.vipEmployees.iterate({ sort: "up" as "asc" }), "sort must be"],
   ["threats of null", (c) => c.threats.iterate(null as never), "query must be an object, not null"],
-  ["page two", (c) => c.threats.iterate({ page: 2 } as never), 'query holds "page"'],
+  ["page two", (c) => c.threats.iterate({ page: 2 } as never), 'query contains "page"'],
   ["reports of a text", (c) => c.phishingReports.iterate("x" as never), "query must be an object"],
   ["days of a list", (c) => c.metrics.iterateThreatsOverTime([] as never), "query must be an object"],
   ["VIPs of null", (c) => c.vipEmployees.iterate(null as never), "query must be an object"],
@@ -382,7 +382,7 @@ describe("VIP rows that are hard to distinguish", () => {
       );
       await using client = new TestClient(service);
       expect(await failure(all(vips.iterate(client), vips))).toMatchObject({
-        message: expect.stringContaining(`in 5 attempts: ${named} came twice. `),
+        message: expect.stringContaining(`in 5 attempts: ${named} was listed twice. `),
       });
     }
   });

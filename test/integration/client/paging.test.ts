@@ -142,13 +142,13 @@ describe("list that never settles", () => {
     [
       "one page for ever",
       (_request, response) => json(response, 200, page(entriesFrom(7, 200), { total: 1e9 })),
-      /7 came twice/,
+      /7 was listed twice/,
       10,
     ],
     [
       "one page for ever, and no total",
       (_request, response) => json(response, 200, { results: { items: entriesFrom(7, 2), total: null } }),
-      /7 came twice/,
+      /7 was listed twice/,
       10,
     ],
   ])("%s", async (_name, answer, why, requests) => {
@@ -219,7 +219,7 @@ describe("service with its own way of paging", () => {
     const other = { ...entry("a"), value: "other.example" };
     rows[2] = other;
     expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
-      message: expect.stringContaining("a came twice"),
+      message: expect.stringContaining("a was listed twice"),
     });
   });
 });

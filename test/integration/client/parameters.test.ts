@@ -381,7 +381,7 @@ describe("extra query parameters", () => {
   test("can't repeat the renamed entity type parameter", async () => {
     const name = "metrics.topTargetedEntities";
     const query = { entity_type: "group", entity_type_parameter: "kind" };
-    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra holds "kind"');
+    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra contains "kind"');
     expect(await sent(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
   });
 

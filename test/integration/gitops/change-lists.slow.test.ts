@@ -66,7 +66,7 @@ it("writes nothing when the policy is violated or a value is invalid", async () 
   using directory = repository();
   const email = commandLine(directory.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
-  expect(policy.stderr).toContain('"evil.example" names no ticket');
+  expect(policy.stderr).toContain('"evil.example" has no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
   const unread = await email("add", "deny", "evil.example", "\u001b[31mred", "192.0.2.0/24", "--ticket", "INC-2");
   expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');

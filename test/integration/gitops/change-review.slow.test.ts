@@ -129,7 +129,7 @@ it("writes nothing while a merge is in progress", async () => {
   expect(() => repository.git("merge", "other")).toThrow();
   const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
   expect(run.stderr).toBe(
-    "error: A merge is under way in this repository, and Nothing was written. End it first, by `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
+    "error: A merge is under way in this repository, and nothing was written. End it first, by `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
   );
   expect(run.code).toBe(1);
   expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);

@@ -244,7 +244,7 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("answer")).toMatchObject({
       health: "fail",
-      found: expect.stringMatching(/^no answer came by the proxy http:\/\/localhost:\d+ \(.*407/),
+      found: expect.stringMatching(/^no response through the proxy http:\/\/localhost:\d+ \(.*407/),
       advice: "Check that the proxy is the right one and allows this address.",
     });
   });

@@ -22,7 +22,7 @@ describe("email-security doctor", () => {
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);
     expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
-    expect(examination.of("backend")?.found).toBe(`logged in at file://${state.path}`);
+    expect(examination.of("backend")?.found).toBe(`logged in to file://${state.path}`);
     expect(examination.of("settings")?.found).toBe("1 file, no mistake");
     // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
@@ -77,8 +77,8 @@ describe("email-security doctor", () => {
     expect(code).toBe(1);
     const [pluginCheck = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
     expect(pluginCheck.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
-      'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml',
-      "doesn't say where it is",
+      'fail  plugin         "index.ts" uses the native plugin, but Pulumi.yaml',
+      "doesn't specify its path",
       "                     → Add to Pulumi.yaml:",
       "plugins:",
       "  providers:",

@@ -426,8 +426,8 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
   pulumi import --file "${file()}" --out imported.txt
 
 Then copy the generated code into the program; the next \`pulumi up\` changes
-  nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the
-  arguments of each.)
+  nothing. (If your Pulumi generates no program, \`pulumi stack export\` shows the
+  arguments of each resource.)
 `,
     ]);
     expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);

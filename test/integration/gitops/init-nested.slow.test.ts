@@ -246,7 +246,7 @@ it("uses unprefixed names at the top of a repository", async () => {
   const run = await init(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
   expect(run.stdout).toContain("\n  git add .\n");
-  expect(run.stdout).toContain("docs/CODEOWNERS is there already");
+  expect(run.stdout).toContain("docs/CODEOWNERS already exists");
   expect(untracked(repository)).toContain(".github/workflows/merge.yml");
 });
 

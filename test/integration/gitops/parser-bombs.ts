@@ -11,8 +11,8 @@ export const MUCH: readonly (readonly [what: string, piece: string, message: str
   ["begins an item in an item", "- ", "nested more than 32 deep"],
   ["closes what is not open", "}", "more than 1,000 mistakes"],
   ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
-  ["has millions of empty lists", "- []\n", "holds more than 1,000,000 values"],
-  ["has a million plain entries", "- a\n", "holds more than 1,000,000 values", "deny:\n"],
+  ["has millions of empty lists", "- []\n", "has more than 1,000,000 values"],
+  ["has a million plain entries", "- a\n", "has more than 1,000,000 values", "deny:\n"],
 ];
 
 /** Asserts that lint rejects the file within the memory of a small machine. */

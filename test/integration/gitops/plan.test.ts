@@ -412,7 +412,7 @@ describe("a plan digest", () => {
     const recreationReason = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
     expect(recreationReason?.part).toBe("observed");
     expect(recreationReason?.details[0]).toMatch(
-      /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
+      /^ {2}deny gone\.example: was created by Dana Reyes \(console\) on .* a different one now, created by /,
     );
   });
 

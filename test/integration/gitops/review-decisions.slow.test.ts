@@ -139,7 +139,7 @@ it("writes nothing for an invalid decision", async () => {
   }
   directory.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
   const endless = await email("review", "keep", "evil.example", "--reason", "x");
-  expect(endless.stderr).toContain("Keep it by `review extend`, with --for, as 30d.");
+  expect(endless.stderr).toContain("Use `review extend` with --for");
   directory.write("settings.yaml", SETTINGS);
   directory.git("config", "--unset", "user.email");
   const nobody = await email("review", "drop", "evil.example", "--reason", "x");

@@ -326,7 +326,7 @@ describe("removal guard", () => {
     const up = await list.up({ entries: many(60) });
     expect(up.outcome).toBe("refused");
     expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
-    expect((await list.up({ entries: [] })).failures[""]).toContain("all there are");
+    expect((await list.up({ entries: [] })).failures[""]).toContain("all of them");
     expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
       "no entry that it names is declared",
     );
@@ -721,7 +721,7 @@ it("counts actual entries for the removal guard after a partial run", async () =
   tenant.trace();
   const emptied = await list.up({ entries: [] });
   expect(emptied.outcome).toBe("failed");
-  expect(emptied.failures[""]).toContain("would lose 59 of 59 entries (100 %), all there are");
+  expect(emptied.failures[""]).toContain("would lose 59 of 59 entries (100 %), all of them");
   expect(tenant.writes()).toEqual([]);
   expect((await list.up({ entries: [], confirmRemovals: 59 })).outcome).toBe("updated");
 });

@@ -59,5 +59,5 @@ it("stops when the service goes down and reports completed changes", async () =>
   // Requests in flight at that moment were sent while the service was still up.
   expect(down).toBeLessThanOrEqual(MOST + 16);
   expect(done).toBe(40);
-  expect(failures.some((failure) => /changes confirmed before \(\d+ POST\) stay/.test(failure))).toBe(true);
+  expect(failures.some((failure) => /changes confirmed so far \(\d+ POST\) stay/.test(failure))).toBe(true);
 });

@@ -119,7 +119,7 @@ it("changes nothing while a rollout is in progress", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "waiting" }));
   const { turn, eu, us, fleet, report } = await night({ REVERT_DRIFT: "yes", PUBLISH_SITE: "yes" });
   expect(turn.outputs).toEqual({ free: "" });
-  expect(turn.summary).toContain("tonight tenants are read, and none is changed");
+  expect(turn.summary).toContain("This run reads the tenants and changes none");
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual(["fleet site"]);
   expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);

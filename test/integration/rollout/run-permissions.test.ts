@@ -84,7 +84,7 @@ it("runs, reads and sends nothing that the run doesn't allow", async () => {
   expect(code).toBe(1);
   expect(
     output,
-  ).toBe(`error: This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
+  ).toBe(`error: This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
   the command '["touch","${join(directory, "key-was-run")}"]', for "acme" (tenants.yaml:5)
   the address "${stranger.url}", for "globex" (tenants.yaml:6)
   the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)

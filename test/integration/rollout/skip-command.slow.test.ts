@@ -88,7 +88,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     /^Skipped from now on: "acme", since .* UTC by dana@.*\nSkipped from now on: "globex"/,
   );
   expect(skipped.stdout).toContain(
-    `In the rollout ${id}: "acme" is left out when the rollout is resumed; "globex" is through already`,
+    `In the rollout ${id}: "acme" is left out when the rollout is resumed; "globex" is already done`,
   );
   expect(await skip("acme", "--reason", "another")).toMatchObject({
     code: 0,

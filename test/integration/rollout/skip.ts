@@ -200,7 +200,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
       const text = renderReportText(await report(fleet, id), { width: 200 });
       expect(text).toContain("DONE, BUT FOR 1 TENANT");
-      expect(text).toContain("4 tenants hold what is declared. Skipped: a.");
+      expect(text).toContain("4 tenants match their files. Skipped: a.");
     });
 
     it("is continued once it has returned", async () => {
@@ -238,7 +238,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       const rolloutReport = await report(fleet, id);
       expect(rolloutReport.skipped).toMatchObject([{ name: "c", stack: "c" }]);
       const text = renderReportText(rolloutReport, { width: 200 });
-      expect(text).toContain("3 tenants hold what is declared. Skipped: c.");
+      expect(text).toContain("3 tenants match their files. Skipped: c.");
     });
 
     it("is part of its wave's health check", async () => {

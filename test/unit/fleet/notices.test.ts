@@ -167,7 +167,7 @@ describe("fleet notices", () => {
     const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
     expect(problems).toEqual([
-      "Not everybody could be told: webhook answered 404. It will be told again the next time.",
+      "Some notices could not be delivered: webhook returned 404. It will be told again the next time.",
       undefined,
       undefined,
     ]);

@@ -63,14 +63,14 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
     "t003",
     "Wave all",
     "the service refuses the key ERR_AUTH",
-    "What to do: Check the key; then go on: email-security rollout resume r-20261120-1.",
+    "Fix: Check the key; then continue: email-security rollout resume r-20261120-1.",
   ]);
   expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
   expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
   expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
   expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
   expect(lines).toContain("Unchanged, as the plan found them: 1");
-  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 begun by kim", "2026-11-20 08:00 wave canary: begun"]);
+  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 started by kim", "2026-11-20 08:00 wave canary: started"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
   // The source of a key is of no use to the site's readers.

@@ -104,7 +104,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
           ? ""
           : html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
               touchedText.length === 0 ? "" : html`<p>${renderHtmlText(touchedText)}</p>`
-            }<p>${renderHtmlText(safeText`What to do: ${untrustedSentence(error.advice)}`)}</p>`
+            }<p>${renderHtmlText(safeText`Fix: ${untrustedSentence(error.advice)}`)}</p>`
       }</li>
 `;
     },

@@ -44,7 +44,7 @@ it("explains missing node_modules under Yarn Plug'n'Play", () => {
   Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
   try {
     expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
-      /^A rollout needs its packages in a directory node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
+      /^A rollout needs its packages in a node_modules directory, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
     );
   } finally {
     Reflect.deleteProperty(process.versions, "pnp");

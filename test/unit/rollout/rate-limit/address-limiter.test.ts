@@ -232,10 +232,12 @@ describe("denial of tokens", () => {
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
-      Array(2).fill("this run may not change the tenant any more, since it is over or another run continues it"),
+      Array(2).fill(
+        "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",
+      ),
     );
     expect(time.atMs - START).toBe(1_000);
-    await expect(lost.take()).rejects.toThrow("may not change the tenant");
+    await expect(lost.take()).rejects.toThrow("isn't allowed to change the tenant");
   });
 
   it("applies while the database is unavailable", async () => {

@@ -45,7 +45,7 @@ describe("a rollout report as text", () => {
       );
       return renderReportText({ ...after, tenants }, { width: 1_000 });
     };
-    expect(textOf(1)).toContain("Unchanged, because the key opens another tenant: 3 tenants.");
+    expect(textOf(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
     expect(textOf(1)).not.toContain("partly");
     expect(textOf(2)).toContain("Possibly partly changed: 3 failed.");
   });

@@ -68,10 +68,10 @@ it.each([
 });
 
 it.each([
-  ["a name that is there", "version: 1\ntenants: { new: {} }\n", "it has the tenant new already"],
-  ["JSON", '{"version":1,"tenants":{"a":{}}}\n', "it is written in braces"],
-  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be changed piece by piece"],
-  ["a list", "version: 1\ntenants: [a]\n", "its tenants are no mapping of names"],
+  ["a name that is there", "version: 1\ntenants: { new: {} }\n", "it already has the tenant new"],
+  ["JSON", '{"version":1,"tenants":{"a":{}}}\n', "it is a flow mapping"],
+  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be edited line by line"],
+  ["a list", "version: 1\ntenants: [a]\n", "its `tenants` isn't a mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
 ])("handles a file with %s when adding a tenant", (_what, text, reason) => {
   if (reason !== undefined) expect(() => addTenant(text, "new", NEW)).toThrow(reason);

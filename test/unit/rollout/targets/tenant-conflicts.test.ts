@@ -173,7 +173,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
     ]);
     const { code, message } = new SameTenantError(found);
     expect(code).toBe("ERR_OTHER_TENANT");
-    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. This run found: "a" (');
+    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. Found in this run: "a" (');
     expect(await validateTenantIdentities(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
   });
 
