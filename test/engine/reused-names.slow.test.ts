@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
 
 /*
@@ -120,6 +121,27 @@ describe("tenant name reused for another company", () => {
     const keys = { NEW_KEY: "sandbox-t0-console", EMAIL_SECURITY_KEY_VARIABLES: "NEW_KEY,T1_KEY" };
     const rest = await fleet.begin(keys, "rollout", "rollback", id, "--yes").ended;
     expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
+  });
+
+  it("counts as another tenant for notices and the site once a person accepts it", async () => {
+    const readAccepted = async (): Promise<unknown[]> => {
+      const { stdout } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
+      return (JSON.parse(stdout) as FleetStatus).tenants.map(({ name, acceptedSeq }) => [name, acceptedSeq]);
+    };
+    expect(await readAccepted()).toEqual([
+      ["t0", undefined],
+      ["t1", undefined],
+    ]);
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
+    const run = await fleet.begin({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t0" }, "rollout", "--yes").ended;
+    expect(run.code, run.output).toBe(0);
+    const accepted = [
+      ["t0", 2],
+      ["t1", undefined],
+    ];
+    expect(await readAccepted()).toEqual(accepted);
+    await rm(join(fleet.directory, ".email-security"), { recursive: true });
+    expect(await readAccepted()).toEqual(accepted);
   });
 
   it("is not written to when its key changes after planning", async () => {

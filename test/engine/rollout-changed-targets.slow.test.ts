@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { begun, type EndedCommand, Fleet, statesIn, summarizeRun } from "../support/fleet";
+import { watched } from "./rollout-isolation";
 
 /*
  * A rollout writes only to tenants that are in the targets file when it starts or continues. Runs through the real
@@ -101,6 +102,23 @@ describe("resume", () => {
     const back = await fleet.begin(renamed, "rollout", "rollback", "--yes").ended;
     expect(summarizeRun(back), back.output).toEqual([0, ["t0", "t1", "t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
+  });
+
+  it("passes no child process a key under its former variable, or of a removed tenant", async () => {
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("  t0: {}\n", "");
+    await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
+    const keys = {
+      // The environment still has both, for example as secrets of a pipeline.
+      T1_KEY: fleet.keyOf("t1", "console"),
+      NEW_T1_KEY: fleet.keyOf("t1"),
+      EMAIL_SECURITY_KEY_VARIABLES: "NEW_T1_KEY,T2_KEY",
+    };
+    const run = fleet.begin(keys, "rollout", "resume");
+    const { keysSeen, wrong } = await watched(fleet, run);
+    const ended = await run.ended;
+    expect(begun(ended), ended.output).toEqual(["t1", "t2"]);
+    expect({ keysSeen, wrong }).toEqual({ keysSeen: new Set([fleet.keyOf("t1"), fleet.keyOf("t2")]), wrong: [] });
   });
 
   it("keeps the reviewed waves and names a tenant in another wave", async () => {

@@ -13,6 +13,8 @@ import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import type { ObservedState } from "../../plan/observed-state";
+import type { Database } from "../../rollout/database/database";
+import type { Skip } from "../../rollout/journal/skips";
 import type { Targets } from "../../rollout/model/target";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
 import type { TenantRemoval } from "../../rollout/tenants/tenant-removal";
@@ -69,7 +71,7 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
     const code = await removeTenantStack(removal, options, today);
     if (code !== EXIT.clean) return code;
   }
-  await updateTenantSkip(removal, options, isStackRemoved);
+  if (!isStackRemoved || options.dryRun) await reportTenantSkip(removal, options, isStackRemoved);
   using locks = options.dryRun ? undefined : await lockFiles(removal.files.map(({ file }) => file));
   const { isStale } = await import("../../gitops/write-change.js");
   if (removal.files.some(isStale)) removal = await planTenantRemoval(options.targets, name, today);
@@ -82,7 +84,10 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
   };
   // Git keeps the content of a removed settings file.
   const displayedFiles = options.dryRun ? removal.files : removal.files.filter(({ action }) => action === undefined);
-  return await showAndWrite(removal.files, message, options, { visibleFiles: displayedFiles, locks });
+  const code = await showAndWrite(removal.files, message, options, { visibleFiles: displayedFiles, locks });
+  // Until the files are written, the tenant is still declared, and rollouts must go on skipping it.
+  if (isStackRemoved && !options.dryRun) await endRemovedTenantSkip(removal, options);
+  return code;
 }
 
 function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
@@ -289,33 +294,45 @@ export async function assertTenantIdle(
   });
 }
 
-/** Ends the skip of a tenant whose stack is gone. If the stack remains, the skip stays, and a message says how to end it. */
-async function updateTenantSkip(
-  { target, targets }: TenantRemoval,
-  { database: databaseOption, dryRun }: RemoveOptions,
+/** Reports that the skip of a tenant stays with its stack, and how to end it; or that it ends with its stack. */
+async function reportTenantSkip(
+  removal: TenantRemoval,
+  { database: databaseOption }: RemoveOptions,
   isStackRemoved: boolean,
 ): Promise<void> {
-  const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  await useTenantSkip(removal, databaseOption, async (_database, { name }, text) => {
+    const command = new RolloutCommands(databaseOption, getCommandName()).unskip([name], removal.targets.file);
+    return isStackRemoved
+      ? `Removing the stack also ends the skip of ${text}.`
+      : `Rollouts still skip ${text}: the skip is kept with its stack, for a tenant that is added again under this name. To end it: \`${command}\``;
+  });
+}
+
+/** Ends the skip of a tenant whose stack is gone. */
+async function endRemovedTenantSkip(
+  removal: TenantRemoval,
+  { database: databaseOption }: RemoveOptions,
+): Promise<void> {
+  const { endTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
+  await useTenantSkip(removal, databaseOption, async (database, skip, text) => {
+    await endTenantSkip(database, skip, process.env);
+    return `No longer skipped, because its stack is gone: ${text}.`;
+  });
+}
+
+/** Runs a function if rollouts skip a tenant, and prints the sentence that it returns. */
+async function useTenantSkip(
+  { target, targets }: TenantRemoval,
+  databaseOption: string | undefined,
+  useSkip: (database: Database, skip: Skip, text: string) => Promise<string>,
+): Promise<void> {
+  const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   await runWithJournalIfExists(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));
     if (database === undefined || skip === undefined) return;
-    const text = formatSkip({ ...skip, name: target.name });
-    if (!isStackRemoved) {
-      const command = new RolloutCommands(databaseOption, getCommandName()).unskip([skip.name], targets.file);
-      console.log(
-        wrapForTerminal(
-          sanitizeMultiline(
-            `Rollouts still skip ${text}: the skip is kept with its stack, for a tenant that is added again under this name. To end it: \`${command}\``,
-          ),
-        ),
-      );
-    } else if (dryRun)
-      console.log(wrapForTerminal(sanitizeMultiline(`Removing the stack also ends the skip of ${text}.`)));
-    else {
-      await endTenantSkip(database, skip, process.env);
-      console.log(wrapForTerminal(sanitizeMultiline(`No longer skipped, because its stack is gone: ${text}.`)));
-    }
+    const text = await useSkip(database, skip, formatSkip({ ...skip, name: target.name }));
+    console.log(wrapForTerminal(sanitizeMultiline(text)));
   });
 }

@@ -4,6 +4,7 @@ import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
 import { findUnsetAddressVariables, getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../rollout/notify/receivers";
 import { formatDangerCounts } from "../../settings/danger";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
 import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
@@ -72,14 +73,12 @@ export class FleetNotices {
   }
 
   /** @returns the reason why the contents could not be stored, as a sentence. */
-  #store(state: SentNotices): string | undefined {
+  #store({ format, ...state }: SentNotices): string | undefined {
+    // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
+    const { drift, accepted } = this.#notifier.isWanted("drift") ? state : this.#sentNotices;
+    const { ends } = this.#notifier.isWanted("expiring") ? state : this.#sentNotices;
     try {
-      writeSentNotices(this.#file, {
-        ...state,
-        // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
-        ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#sentNotices.drift }),
-        ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#sentNotices.ends }),
-      });
+      writeSentNotices(this.#file, { format, drift, ...omitUndefined({ accepted }), ends });
       return undefined;
     } catch (error) {
       return (error as Error).message;

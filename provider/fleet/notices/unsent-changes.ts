@@ -16,19 +16,24 @@ export interface UnsentChanges {
 }
 
 /**
- * Finds the changes since the last notice. Drift that was fixed and returns is new again. For an unreadable tenant, the stored state stays.
+ * Finds the changes since the last notice. Drift that was fixed and returns is new again. So is the drift of another tenant that a person
+ * accepted on the same stack. For an unreadable tenant, the stored state stays.
  */
 export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: SentNotices): UnsentChanges {
   const sentDrift = new Map(Object.entries(sent.drift));
+  const sentAccepted = new Map(Object.entries(sent.accepted ?? {}));
   const currentDrift = new Map<string, readonly string[]>();
+  const currentAccepted = new Map<string, number>();
   const newHashes: string[] = [];
   const drifted = tenants.flatMap((tenant) => {
     // Another tenant may have the name by now.
     const { stack, error } = tenant;
-    const sentHashes = new Set(sentDrift.get(stack));
+    const acceptedSeq = error === undefined ? tenant.acceptedSeq : sentAccepted.get(stack);
+    const sentHashes = new Set(sentAccepted.get(stack) === acceptedSeq ? sentDrift.get(stack) : []);
     const noticeable = selectNoticeableDrift(tenant);
     const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
     if (hashes.length > 0) currentDrift.set(stack, hashes);
+    if (hashes.length > 0 && acceptedSeq !== undefined) currentAccepted.set(stack, acceptedSeq);
     const newDrift = noticeable.filter((difference) => !sentHashes.has(hashDrift(difference)));
     newHashes.push(...newDrift.map((difference) => `${stack} ${hashDrift(difference)}`));
     return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
@@ -46,7 +51,12 @@ export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: S
       drift: `drift-${hashValues([today, newHashes.sort()])}`,
       expiring: `expiring-${hashValues([today, newExpiring.map(hashExpiry).sort()])}`,
     },
-    currentState: { format: 1, drift: Object.fromEntries(currentDrift), ends: [...currentExpiries] },
+    currentState: {
+      format: 1,
+      drift: Object.fromEntries(currentDrift),
+      ...(currentAccepted.size === 0 ? {} : { accepted: Object.fromEntries(currentAccepted) }),
+      ends: [...currentExpiries],
+    },
   };
 }
 

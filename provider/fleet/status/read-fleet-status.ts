@@ -74,6 +74,8 @@ interface TenantReading extends TenantDifferences {
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly formerStack?: FormerStack;
+  /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. */
+  readonly acceptedSeq?: number;
 }
 
 /**
@@ -168,7 +170,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         readAt: observed.readAt,
         holds: countEntries(observed),
         identity,
-        ...omitUndefined({ formerStack, mismatch }),
+        ...omitUndefined({ formerStack, mismatch, acceptedSeq: record?.acceptedSeq }),
       };
     },
     onSettled: (target, read) => {
@@ -234,6 +236,7 @@ function buildTenantStatus(
         reason: skip.reason,
         ...omitUndefined({ by: skip.by }),
       },
+      acceptedSeq: value?.acceptedSeq,
       notReachedBy: pending && {
         id: pending.rollout,
         wave: pending.wave,

@@ -338,9 +338,11 @@ async function updateTargets(
     ]);
   }
   const { spec } = await readRolloutRecord(transaction, id);
+  // The environment may still hold keys under former variables, and keys of tenants that left the targets file.
+  const allVariables = [...new Set([...(spec.keyVariables ?? []), ...keyVariables])];
   await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
     id,
-    JSON.stringify({ ...spec, keyVariables }),
+    JSON.stringify({ ...spec, keyVariables: allVariables }),
   ]);
 }
 

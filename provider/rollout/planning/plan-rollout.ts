@@ -183,6 +183,7 @@ export async function planRollout(
         ...stackOptions,
         declaredStacks: declaredStackNames,
         database: journal.database,
+        formatUnskip: ({ name }) => options.commands.unskip([name], spec.source),
       });
       return await orphansPromise;
     };

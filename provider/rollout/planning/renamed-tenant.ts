@@ -30,6 +30,8 @@ export interface OrphanedStack {
   readonly record?: IdentityRecord;
   /** The skip of the stack's tenant. Absent: rollouts don't skip it. */
   readonly skip?: SkippedTenant;
+  /** The command that ends the skip. Only for a stack that no rollout has created yet. */
+  readonly unskipCommand?: string;
 }
 
 /** The data of a tenant whose stack doesn't exist yet. */
@@ -41,7 +43,7 @@ export interface NewTenant {
 }
 
 /** The stack that most likely belongs to the tenant under its former name. */
-export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip"> {
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip" | "unskipCommand"> {
   /** The evidence for it. */
   readonly evidence: string;
   /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
@@ -63,6 +65,7 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
     const evidence = { evidence: why.text, rank: why.rank };
     return [{ stack, ...omitUndefined({ project, takenBy, skip }), ...evidence, orphanedElements }];
   });
+  if (candidates.length === 0) return findUncreatedStack(orphans);
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
   const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
   return (proven.length > 0 ? proven : candidates).toSorted(
@@ -71,6 +74,18 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
       one.rank - other.rank ||
       other.orphanedElements.length - one.orphanedElements.length,
   )[0];
+}
+
+/**
+ * Finds the stack of a skipped tenant that no rollout has created yet. Nothing shows whether a new tenant is that one,
+ * and a new stack would forget the skip.
+ */
+function findUncreatedStack(orphans: readonly OrphanedStack[]): FormerStack | undefined {
+  const orphan = orphans.find(({ unskipCommand }) => unskipCommand !== undefined);
+  if (orphan === undefined) return undefined;
+  const { stack, skip, unskipCommand } = orphan;
+  const evidence = "no rollout has created its stack yet";
+  return { stack, evidence, orphanedElements: [], ...omitUndefined({ skip, unskipCommand }) };
 }
 
 /** Whether a new stack would forget something of the former one. */
@@ -90,7 +105,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
-  { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
+  { stack, project, takenBy, skip, unskipCommand, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
   if (!isForgotten({ orphanedElements, skip })) return undefined;
@@ -104,6 +119,16 @@ export function buildRenamedTenantBlocker(
   const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
   const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
   const quotedFile = quote(place.file, 300);
+  if (skip !== undefined && unskipCommand !== undefined) {
+    const keep =
+      stack === name
+        ? `take \`stack\` out of its lines in ${quotedFile}`
+        : `\`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\``;
+    return {
+      code: "renamed-tenant",
+      message: `${quote(name)} has a new stack, and rollouts skip a tenant that the targets file doesn't name any more: ${formatSkip(skip)}. Nothing shows whether it is the same tenant, because ${evidence}. If it is, keep the skip: ${keep}. Otherwise, end the skip: \`${unskipCommand}\``,
+    };
+  }
   const [ownerText, instructions] =
     takenBy !== undefined
       ? [

@@ -6,7 +6,10 @@ import { describeKeySource } from "./read-key";
 
 /** The result of comparing the recorded tenants of a rollout with the present targets file. */
 export interface TargetComparison {
-  /** All recorded tenants, in their order. Those that are still declared have the present key source, labels and place. */
+  /**
+   * All recorded tenants, in their order. Those that are still declared have the present key source, labels and place.
+   * If tenants are found by their stacks, all that are still declared have their present names.
+   */
   readonly targets: readonly Target[];
   /** The tenants that differ from the record. */
   readonly updatedTargets: readonly Target[];
@@ -44,7 +47,8 @@ export function compareTargets(
         ? explainMissing(target, declaredTargets)
         : explainChange(target, currentTarget, ignoreSettings);
     if (reason !== undefined) excludedStacks.set(target.stack, reason);
-    if (currentTarget === undefined || reason !== undefined) return target;
+    const presentName = byStack.get(target.stack)?.name ?? target.name;
+    if (currentTarget === undefined || reason !== undefined) return { ...target, name: presentName };
     const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
       notes.push(

@@ -38,6 +38,8 @@ export interface IdentityRecord {
   readonly isInterrupted?: boolean;
   /** For an interrupted rollout: the part of the identity that it can't have removed or replaced. Absent: not known. */
   readonly lasting?: TenantIdentity;
+  /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
+  readonly acceptedSeq?: number;
 }
 
 /** The identity that one rollout recorded for a tenant. */
@@ -258,11 +260,14 @@ export function selectIdentityRecord(
   if (marker?.identity === undefined) return recorded;
   const { identity, identitySource: { rollout, seq } = marker, acceptedSeq = 0 } = marker;
   const tenant = { name: name ?? recorded?.name ?? stack, ...omitUndefined({ place: place ?? recorded?.place }) };
-  const markerRecord = { stack, ...tenant, rollout, seq, identity };
+  const lastAcceptedSeq = Math.max(acceptedSeq, recorded?.acceptedSeq ?? 0);
+  const accepted = lastAcceptedSeq === 0 ? {} : { acceptedSeq: lastAcceptedSeq };
+  const markerRecord = { stack, ...tenant, rollout, seq, identity, ...accepted };
   if (recorded === undefined) return markerRecord;
   const { earlier = async () => [], fingerprint } = recorded;
   return {
     ...(seq > recorded.seq ? markerRecord : recorded),
+    ...accepted,
     // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
     earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
     ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),

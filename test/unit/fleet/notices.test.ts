@@ -309,6 +309,29 @@ describe("a name that means another tenant than before", () => {
     expect(findUnsentChanges(replaced, before.currentState).drifted).toMatchObject([{ name: "acme" }]);
   });
 
+  it("gets a notice of the same drift on the same stack once a person accepted it", () => {
+    const accepted = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 7 }]);
+    const after = findUnsentChanges(accepted, before.currentState);
+    expect(after.drifted).toMatchObject([{ name: "acme" }]);
+    expect(findUnsentChanges(accepted, after.currentState).drifted).toEqual([]);
+    const again = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 9 }]);
+    expect(findUnsentChanges(again, after.currentState).drifted).toHaveLength(1);
+  });
+
+  it("keeps its sent notices while it can't be read", () => {
+    const accepted = { ...tenant("acme", [missing]), acceptedSeq: 7 };
+    const sent = findUnsentChanges(statusOf([accepted]), before.currentState).currentState;
+    const unread = {
+      ...accepted,
+      drift: [],
+      acceptedSeq: 9,
+      error: { code: "ERR_AUTH", message: "The key is refused." },
+    };
+    const after = findUnsentChanges(statusOf([unread]), sent).currentState;
+    expect(after).toEqual(sent);
+    expect(findUnsentChanges(statusOf([{ ...accepted, acceptedSeq: 9 }]), after).drifted).toHaveLength(1);
+  });
+
   it("isn't sent again for a renamed tenant", () => {
     const renamed = statusOf([onStack("acme", tenant("globex", [missing]))]);
     expect(findUnsentChanges(renamed, before.currentState).drifted).toEqual([]);

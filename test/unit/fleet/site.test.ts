@@ -153,6 +153,19 @@ describe("previous runs", () => {
     expect(findStatusStart("t000", runs)).toBeUndefined();
   });
 
+  it("don't count for another tenant that a person accepted on the stack", () => {
+    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const [tenant] = status.tenants;
+    const drifted = { ...tenant, standing: "drifted" } as TenantStatus;
+    const runOf = (day: string, acceptedSeq?: number): SiteRun => {
+      const tenants = [acceptedSeq === undefined ? drifted : { ...drifted, acceptedSeq }];
+      return buildSiteRun({ ...status, at: `2026-11-${day}T06:00:00.000Z`, tenants });
+    };
+    const runs = [runOf("20"), runOf("21", 7), runOf("22", 7)];
+    expect(findStatusStart(drifted.stack, runs)?.at).toBe("2026-11-21T06:00:00.000Z");
+    expect(runs.map((run) => parseSiteRun(JSON.stringify(run)))).toEqual(runs);
+  });
+
   it("identify a tenant by its stack", () => {
     const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;

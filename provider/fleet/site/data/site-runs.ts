@@ -21,6 +21,8 @@ const runSchema = z
     reviews: count,
     /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
     off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
+    /** The `acceptedSeq` of these tenants, by stack. Absent: nobody accepted another tenant there. */
+    accepted: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
   })
   .readonly();
 
@@ -34,6 +36,9 @@ const MAX_STORED_STACKS = 1_000;
 export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
   const unsyncedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_STORED_STACKS);
   const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
+  const accepted = unsyncedTenants.flatMap(({ stack, acceptedSeq }) =>
+    acceptedSeq === undefined ? [] : [[stack, acceptedSeq] as const],
+  );
   return {
     format: RUN_FORMAT,
     at,
@@ -49,6 +54,7 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteR
         members.map(({ stack }) => stack),
       ]),
     ),
+    ...(accepted.length === 0 ? {} : { accepted: Object.fromEntries(accepted) }),
   };
 }
 
@@ -89,13 +95,17 @@ export function getRunFileName({ at }: SiteRun): string {
 
 /**
  * Returns the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined
- * if it was in sync.
+ * if it was in sync. Runs of another tenant that had the stack before don't count.
  */
 export function findStatusStart(stack: string, runs: readonly SiteRun[]): SiteRun | undefined {
   const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(stack) === true);
+  const getAccepted = ({ accepted = {} }: SiteRun) => (Object.hasOwn(accepted, stack) ? accepted[stack] : undefined);
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);
-  if (currentStatus === undefined) return undefined;
-  const previousIndex = runs.findLastIndex((run) => getRunStatus(run) !== currentStatus);
+  if (last === undefined || currentStatus === undefined) return undefined;
+  const acceptedSeq = getAccepted(last);
+  const previousIndex = runs.findLastIndex(
+    (run) => getRunStatus(run) !== currentStatus || getAccepted(run) !== acceptedSeq,
+  );
   return runs[previousIndex + 1];
 }
