@@ -70,7 +70,7 @@ export default defineConfig(({ mode }) => {
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
       setupFiles: "test/support/property-seed.ts",
-      reporters: ["default", "./test/support/slowest-tests-reporter.ts"],
+      reporters: ["default", "./test/support/slowest-tests-reporter.ts", "./test/support/stalled-run-reporter.ts"],
       projects: [
         project("unit", 30, { include: files(["unit/**/*"], endings) }),
         project("integration", 120, {

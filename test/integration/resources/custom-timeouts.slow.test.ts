@@ -10,7 +10,7 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
  */
 const BRIEF = 1;
 /** The same for the first requests of a process, which take longer. */
-const LONGER = 4;
+const LONGER = 15;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
