@@ -45,7 +45,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   its.sandbox.clearRequests();
   const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(shown.code, shown.output).toBe(2);
-  expect(shown.output).toContain("-1 remove");
+  expect(shown.output).toContain("1 to remove");
   expect(writesOf(its.sandbox)).toEqual([]);
   const done = await onlyExpired();
   expect(done.code, done.output).toBe(0);
@@ -56,7 +56,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
 
   // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
   const plan = await its.plan();
-  expect(plan.output).toContain("+1 add  ~2 change  -0 remove");
+  expect(plan.output).toContain("Plan: 1 to add, 2 to change, 0 to remove");
   expect(plan.output).not.toContain("remove deny flood.example");
   its.sandbox.clearRequests();
   expect((await onlyExpired()).output).toContain("The tenant has nothing that has expired.");
@@ -132,7 +132,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   expect((await its.apply("--only-expired")).output).toContain("The tenant has nothing that has expired.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();
-  expect(plan.output).toContain("+0 add  ~1 change  -1 remove");
+  expect(plan.output).toContain("Plan: 0 to add, 1 to change, 1 to remove");
   expect(plan.output).toContain("console.example");
   for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
 }

@@ -193,7 +193,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   await writeFile(state, "");
   await writeFile(`${state}.bak`, whole);
   const unplanned = await fleet.rollout(...only);
-  expect(unplanned.output).toContain(`${state}, is cut off`);
+  expect(unplanned.output).toContain(`${state}, is truncated`);
   await typed(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 

@@ -27,7 +27,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   const stopped = await fleet.rollout("--yes");
   expect(stopped.code).toBe(1);
   const { id, advice } = stopped.report();
-  expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'say why'");
+  expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'the reason'");
   const countRequests = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
   countRequests();
 

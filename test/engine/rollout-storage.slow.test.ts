@@ -7,7 +7,7 @@ import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
 
 /*
- * The journal's storage fails in the middle of a rollout: another process keeps it locked, it can't grow, it is
+ * The journal's storage fails in the middle of a rollout: another process has locked it, it can't grow, it is
  * deleted, or it is empty. Runs through the real command and the real engine.
  */
 
@@ -85,7 +85,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   const run = fleet.begin({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
-  await run.waitForOutput("another process keeps it locked");
+  await run.waitForOutput("another process has locked it");
   // Readers aren't blocked.
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();

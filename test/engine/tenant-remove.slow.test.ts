@@ -23,7 +23,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   // Without `--yes`, the plan is printed and nothing is done.
   const preview = await remove("t0", "--destroy");
   expect(preview.code, preview.output).toBe(2);
-  expect(preview.stdout).toContain("-3 remove");
+  expect(preview.stdout).toContain("3 to remove");
   expect(preview.stderr).toContain("Nothing was done. To do it, run the same command with --yes t0");
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);

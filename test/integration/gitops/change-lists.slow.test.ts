@@ -113,10 +113,10 @@ it("reports whether the tenant holds an already declared entry", async () => {
     "evil.example",
   );
   expect(run.stdout).toMatch(
-    /^there already: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
+    /^already declared: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
   );
   expect(run.stdout).toContain(
-    "there already: deny of evil.example (settings.yaml:4)\n  The tenant doesn't have it.\n",
+    "already declared: deny of evil.example (settings.yaml:4)\n  The tenant doesn't have it.\n",
   );
   expect(run.stdout).toContain("There is nothing to change.\n");
   expect(run.code).toBe(0);

@@ -328,7 +328,7 @@ describe("removal guard", () => {
     expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
     expect((await list.up({ entries: [] })).failures[""]).toContain("all of them");
     expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
-      "no entry that it names is declared",
+      "no declared entry matches it",
     );
     expect(tenant.trace()).toEqual([]);
     expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");

@@ -45,7 +45,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   it("writes empty documents when no drift is to be reverted", async () => {
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
-    const reason = "0 of 8 tenants say `onDrift: revert` in the settings files";
+    const reason = "0 of 8 tenants have `onDrift: revert` in the settings files";
     expect(stderr).toBe(`${reason}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
     const report = reportSchema.parse(JSON.parse(fleet.written("plan.json")));
     expect(report).toMatchObject({ id: "none", state: "done", reason: reason, tenants: [], waves: [] });

@@ -201,7 +201,7 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     if (how.startsWith("was changed")) expect(isChanged, name).toBe(true);
     if (how.startsWith("failed")) expect(tenants.failing.has(name), name).toBe(true);
     if (how.startsWith("was not started")) expect(isChanged, name).toBe(false);
-    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal does not say so");
+    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal doesn't record it");
   }
   for (const event of events) {
     if (event.kind !== "tenant-finished") continue;

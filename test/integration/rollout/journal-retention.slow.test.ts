@@ -103,8 +103,8 @@ it("shows, compares and prunes rollouts from the command line", async () => {
 
   const dryRun = await email("rollout", "prune", "--older-than", "1d");
   expect([dryRun.code, dryRun.stdout]).toEqual([2, expect.stringMatching(`^${first}  tenants.yaml  r2-`)]);
-  expect(dryRun.stderr).toContain(`Stays whole: ${waiting} (waiting): it is not finished.\n`);
-  expect(dryRun.stderr).toContain(`Stays whole: ${second} (done): it can be rolled back`);
+  expect(dryRun.stderr).toContain(`Not pruned: ${waiting} (waiting): it is not finished.\n`);
+  expect(dryRun.stderr).toContain(`Not pruned: ${second} (done): it can be rolled back`);
   expect(dryRun.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);

@@ -92,7 +92,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   );
   expect(await skip("acme", "--reason", "another")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*unskip acme`\n/),
+    stdout: expect.stringMatching(/^Already skipped: "acme".*Nothing changes\..*unskip acme`\n/),
   });
 
   const looked = [
@@ -135,7 +135,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   await skip("*", "--reason", "all of them");
   expect(await unskip("x*")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('"x*" is not skipped; skipped are "acme", "globex".'),
+    stderr: expect.stringContaining('"x*" is not skipped; skipped tenants: "acme", "globex".'),
   });
   expect(await unskip("ac*", "acme")).toMatchObject({
     code: 0,

@@ -32,7 +32,7 @@ export function skippingStories(open: () => Promise<Database>): void {
         ...{ a: "done", b: "failed", c: "pending", d: "pending", e: "pending" },
       });
       expect((await report(fleet, id)).advice.map(({ command }) => command)).toContain(
-        "email-security rollout skip b --reason 'say why'",
+        "email-security rollout skip b --reason 'the reason'",
       );
       // Without the skip, resuming retries the tenant and stops again.
       expect(await fleet.run(id)).toBe("stopped");
@@ -53,7 +53,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       // The report keeps the failure's reason, since the tenant may be partly changed.
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = renderReportText(rolloutReport, { width: 200 });
-      expect(text).toContain("DONE, BUT FOR 1 TENANT");
+      expect(text).toContain("DONE, 1 SKIPPED");
       expect(text).toContain("4 tenants match their files. Skipped: b.");
       expect(text).toContain("Possibly partly changed: 1 skipped.");
       expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
@@ -199,7 +199,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id)).toBe("waiting");
       expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
       const text = renderReportText(await report(fleet, id), { width: 200 });
-      expect(text).toContain("DONE, BUT FOR 1 TENANT");
+      expect(text).toContain("DONE, 1 SKIPPED");
       expect(text).toContain("4 tenants match their files. Skipped: a.");
     });
 

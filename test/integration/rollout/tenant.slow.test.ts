@@ -264,7 +264,7 @@ it("removes a tenant from the file that declares it", async () => {
   expect(three.stdout).toContain("settings/baseline.yaml stays: the files of one include it.");
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
   const last = await run("add", "hooli", "--settings", "../hooli.yaml");
-  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
+  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("is outside this file's repository")]);
 });
 
 it("adds a tenant that shares only baseline entries with another", async () => {

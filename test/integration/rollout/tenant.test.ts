@@ -147,7 +147,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const twice = await tenant("add", "hooli");
   expect([twice.code, twice.stderr]).toEqual([
     1,
-    expect.stringMatching(/has the tenant "hooli" already, at line 13, and nothing was written/),
+    expect.stringMatching(/already has the tenant "hooli", at line 13\. Nothing was written/),
   ]);
   const sameKey = await tenant("add", "twin");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
