@@ -342,7 +342,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
-  await goesOn.waitForOutput("at once");
+  await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
   expect(await goesOn.ended).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.

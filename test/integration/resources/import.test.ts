@@ -368,9 +368,7 @@ describe("list import", () => {
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
-    expect(process.messages).toEqual([
-      "1 VIP by automatic detection is not declared, and not declared: detection keeps them.",
-    ]);
+    expect(process.messages).toEqual(["1 VIP by automatic detection is not declared, because detection keeps it."]);
     expect(process.trace()).toEqual(pages("vip_employees", 1));
   });
 
