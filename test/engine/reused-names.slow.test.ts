@@ -70,7 +70,7 @@ describe("tenant name reused for another company", () => {
     const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY").ended;
     expect(added.code, added.output).toBe(0);
     expect(unfolded(added.stdout)).toContain(
-      `It gets the stack t0-2 and not t0: the rollout ${id} read another tenant of the service there`,
+      `It gets the stack t0-2 instead of t0: the rollout ${id} read another tenant of the service there`,
     );
     expect(await fleet.read("tenants.yaml")).toContain("stack: t0-2");
     fleet.take();

@@ -117,11 +117,13 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
-  expect(again.output).toMatch(/rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/);
+  expect(again.output).toMatch(
+    /rolled back changes that this plan would repeat.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
+  );
   // The example in `email-security explain` shows one rollback, of another change.
   const asShown = again.stderr
-    .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
-    .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
+    .replace(/\S+ and (?=\S+ rolled back changes that this plan)/, "")
+    .replace(/(?<=would repeat \()[^;]*/, "deny wrong.example");
   expectExample("ERR_ROLLED_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";

@@ -33,7 +33,7 @@ export const FILE_ERRORS = {
       "A change by `add`, `remove`, `move` or `extend` was rejected as a whole, with all its values. Nothing was written.",
     example: [
       "Nothing was written:",
-      '  settings.yaml:5:14 error: "evil.example" has no ticket; write `ticket: …`. The team\'s policy asks for it (policy-ticket)',
+      '  settings.yaml:5:14 error: "evil.example" has no ticket; write `ticket: …`. The team\'s policy requires it (policy-ticket)',
       "    Give --ticket.",
     ].join("\n"),
     causes: [
@@ -173,7 +173,7 @@ export const FILE_ERRORS = {
   ERR_EXPORT_OPTION: {
     means: "The options of `export` don't specify what to write, or contradict each other. Nothing was read.",
     example:
-      "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both.",
+      "Specify what to write: --to <directory> for settings files, --pulumi-import <file> for the file of `pulumi import`, or both.",
     causes: ["neither `--to` nor `--pulumi-import` is set", "a typo in a domain of `--own-domains`"],
     remedies: ["Set where to write."],
     next: "email-security export --to settings",

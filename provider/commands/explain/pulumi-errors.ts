@@ -16,7 +16,7 @@ export const PULUMI_ERRORS = {
   ERR_STACK_LOCKED: {
     means: "Another Pulumi run has locked the tenant's stack. Nothing was changed at this tenant.",
     example:
-      'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; it was waited for 600 s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
+      'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; this run waited for 600 s. This tenant was not changed. If that run is still in progress, wait until it ends. If that run is gone, and only then, remove its lock, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
     causes: ["a run in progress in another terminal or CI job", "a run that was killed and left its lock behind"],
     remedies: [
       "Wait until the other run ends.",
@@ -28,7 +28,7 @@ export const PULUMI_ERRORS = {
     means:
       "The tenant's stack has resources that no settings file declares; a rollout would delete them. Nothing was changed.",
     example: [
-      'The stack "t2" holds what the settings file of "t2" does not make; a rollout would delete it. Nothing was changed.',
+      'The stack "t2" contains resources that don\'t come from the settings file of "t2"; a rollout would delete them. Nothing was changed.',
       '  "urn:pulumi:t2::fleet::pulumi-nodejs:dynamic/email-security:AllowDenyEntry::single"',
     ].join("\n"),
     causes: [

@@ -23,7 +23,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_WAVES: {
     means: "A tenant is in no wave, so it would never be changed. Nothing was planned.",
     example: [
-      "A tenant is in no wave. Fix the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
+      "A tenant is in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
       '  tenants.yaml:8: "globex" (no labels)',
     ].join("\n"),
     causes: [
@@ -39,7 +39,7 @@ export const ROLLOUT_ERRORS = {
     means:
       "The targets file or the journal contains an address, a key source or a command that this run's environment doesn't allow. Nothing was run, read or sent.",
     example: [
-      'This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent.',
+      'This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent.',
       '  the environment variable AWS_SECRET_ACCESS_KEY, for "acme" (tenants.yaml:7)',
       "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
       "  EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY",
@@ -70,7 +70,7 @@ export const ROLLOUT_ERRORS = {
     means:
       "Several tenants have the same key. They would be one tenant of the service, changed several times. Nothing was planned.",
     example: [
-      "The same key opens several tenants, so that they are one tenant of the service, also where the address is written otherwise, and what one declares the other would remove. Give each its own key:",
+      "Several tenants have the same key, so they are one tenant of the service, even if their addresses are written differently. Each would remove what the other declares. Give each its own key:",
       '  "acme" (tenants.yaml:7), "globex" (tenants.yaml:8)',
     ].join("\n"),
     causes: ["a key that was copied from one tenant's secret to another's", "two names for one tenant"],
@@ -81,8 +81,8 @@ export const ROLLOUT_ERRORS = {
     means: "More tenants can't be planned than the tolerance allows. Nothing was changed.",
     example: [
       "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
-      "That is more than the tolerance of all allows, so the planning ended there: 2 of 3 tenants were not planned. Nothing was changed.",
-      "Fix the cause, or leave these tenants out with --except; then plan again: `email-security rollout tenants.yaml`",
+      "That is more than the tolerance of all allows, so planning ended: 2 of 3 tenants were not planned. Nothing was changed.",
+      "Fix the cause, or leave these tenants out with --except, and plan again: `email-security rollout tenants.yaml`",
     ].join("\n"),
     causes: ["the reasons above the message, one for each tenant, each with its own code"],
     remedies: ["Fix these causes, or leave the tenants out with `--only` or `--label`."],
@@ -91,7 +91,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_DIGEST: {
     means: "The plan differs from the reviewed one. Nothing was changed.",
     example:
-      "this is not what was reviewed: the plan's digest is r2-5d3c0f6a now. The targets, the settings files or a tenant changed since. Nothing was changed.",
+      "the plan differs from the reviewed one: its digest is now r2-5d3c0f6a. The targets, the settings files or a tenant changed since the review. Nothing was changed.",
     causes: [
       "a settings file, the targets file or a tenant changed after the review",
       "other values of `--only`, `--except`, `--label` or `--max-concurrent` than for the review",
@@ -104,7 +104,7 @@ export const ROLLOUT_ERRORS = {
     means:
       "Another run is working on the rollout, or another rollout of the same tenants isn't finished. Nothing was changed.",
     example:
-      "Another run is at the rollout 20261121-0800-7f3a91; `email-security rollout status 20261121-0800-7f3a91` shows how far it is.",
+      "Another run is executing the rollout 20261121-0800-7f3a91; `email-security rollout status 20261121-0800-7f3a91` shows its progress.",
     causes: [
       "a rollout that waits at a gate, was stopped or was interrupted",
       "a run in another terminal, CI job or clone",
@@ -115,7 +115,7 @@ export const ROLLOUT_ERRORS = {
   },
   ERR_ROLLOUT_NOT_FOUND: {
     means: "The rollout, wave or revision doesn't exist, or the command doesn't apply to it.",
-    example: 'There is no rollout "20261121" in .email-security/rollouts.db; the journal has none.',
+    example: 'There is no rollout "20261121" in .email-security/rollouts.db; the journal is empty.',
     causes: [
       "a typo in the id",
       "a journal other than the rollout's: another directory, or another `--database`",
@@ -127,7 +127,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_JOURNAL: {
     means: "The rollout's journal file can't be used, or can't be used any longer.",
     example:
-      "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and this program never leaves an empty one. If there were rollouts, the journal's records are lost with it, such as the gates that wait for a person. Restore a copy of it. Or, if copy does not exist, remove the empty file, and a new journal is made.",
+      "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and a valid journal never is. If there were rollouts, their records are lost, such as pending approvals. Restore a backup. If there is no backup, remove the empty file to create a new journal.",
     causes: [
       "the disk is full, or the file is read-only",
       "the file isn't a journal, or it was replaced, emptied or damaged",
@@ -173,7 +173,7 @@ export const ROLLOUT_ERRORS = {
     means:
       "The journal is an older copy: according to the lock next to the stacks, the rollout has progressed further. Nothing was changed.",
     example:
-      "The rollout 20261121-0800-7f3a91 has no lock next to the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
+      "The rollout 20261121-0800-7f3a91 has no lock next to the stacks: it is finished or was abandoned, and this journal is an older copy; or an earlier release started it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and start a new one: `email-security rollout tenants.yaml`",
     causes: ["a journal that was restored from a backup", "an older copy of the directory or of a CI cache"],
     remedies: [
       "Restore the newer journal, which the message mentions, and resume there.",
@@ -198,7 +198,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLED_BACK: {
     means: "The plan would repeat changes that a rollback undid. Nothing was changed.",
     example:
-      "20261121-0800-7f3a91 rolled back what this plan would do again (deny wrong.example; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest r2-5d3c0f6a",
+      "20261121-0800-7f3a91 rolled back changes that this plan would repeat (deny wrong.example; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest r2-5d3c0f6a",
     causes: ["the settings files still declare what was rolled back"],
     remedies: [
       "Remove it from the settings files: `git revert` the commits that the rollback listed.",
@@ -209,7 +209,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_NOT_KNOWN: {
     means: "The tenant's earlier settings are unknown, or can't be declared. Nothing was changed.",
     example:
-      'The journal does not say what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).',
+      'The journal doesn\'t record what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).',
     causes: [
       "a later rollout has changed the same tenants",
       "a tenant that failed before its change was recorded",
@@ -224,7 +224,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_NOT_AS_DECLARED: {
     means: "Everything was written, but the tenant doesn't match its files.",
     example: [
-      'Everything was written, and "t0" is not as declared:',
+      'Everything was written, but "t0" doesn\'t match its files:',
       '  "evil0.example" doesn\'t exist as declared',
       '  "evil1.example" doesn\'t exist as declared',
       '  "evil2.example" doesn\'t exist as declared',
@@ -240,7 +240,7 @@ export const ROLLOUT_ERRORS = {
   },
   ERR_ROLLOUT_STOPPED: {
     means: "The run was stopped. Its completed changes stay.",
-    example: "The planning was stopped. Nothing was changed.",
+    example: "Planning was stopped. Nothing was changed.",
     causes: ["Ctrl-C, or a cancelled CI job"],
     remedies: [
       "You don't need to fix anything: the next run does the rest. Tenants that weren't planned yet are planned again.",

@@ -164,7 +164,7 @@ export const TENANT_ERRORS = {
   ERR_GUARD: {
     means: "A run would remove more of a list than the limit allows. Nothing was removed.",
     example: [
-      "entries would lose 59 of 59 entries (100 %), all there are. A list is never emptied without explicit confirmation.",
+      "entries would lose 59 of 59 entries (100 %), all of them. A list is never emptied without explicit confirmation.",
       "  - deny bad-0000.example",
       "  - deny bad-0001.example",
       "  - deny bad-0002.example",

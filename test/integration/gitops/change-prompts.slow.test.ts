@@ -134,7 +134,7 @@ waves: [{ name: all }]
   const looked = await commandLine(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
   const refused = await commandLine(directory.path, keys)(...args);
-  expect(refused.stdout).toMatch(/The mail was not checked: This run does not allow what/);
+  expect(refused.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
 

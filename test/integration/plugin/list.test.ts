@@ -107,7 +107,9 @@ it("returns pages of the requested size up to the limit", async () => {
     from = page.next;
   }
   expect(more).toEqual(ids);
-  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow('There is no page "elsewhere"');
+  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
+    'Page "elsewhere" doesn\'t exist',
+  );
 });
 
 it("returns a computed result for an unknown query value", async () => {

@@ -48,7 +48,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
   });
   await expect(endSkip(journal, request("acme"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
-    message: '"acme" is not skipped; nobody is. Nothing was changed.',
+    message: '"acme" is not skipped; no tenant is skipped. Nothing was changed.',
   });
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
   await expect(addSkip(journal, "why", request("acme"))).rejects.toThrow(
