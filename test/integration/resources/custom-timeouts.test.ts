@@ -16,7 +16,7 @@ it("adopts an entry whose create timed out in the next run", async () => {
   // The first request of a process takes longer.
   await resource.read("none", inputs);
   await expect(resource.create(inputs, { seconds: BRIEF })).rejects.toThrow(
-    /^The time was up before the service had answered: the 1 s of customTimeouts\.create of this AllowDenyEntry were over when POST .*allow_deny_entries.* was under way, so it may have been done\. Nothing more is sent\. You can safely run again: .* \[ERR_CUSTOM_TIMEOUT\]$/,
+    /^The time was up before the service had answered: the 1 s of customTimeouts\.create of this AllowDenyEntry were over when POST .*allow_deny_entries.* was under way, so it may have been done\. Nothing more is sent\. Running again is safe: .* \[ERR_CUSTOM_TIMEOUT\]$/,
   );
   tenant.letGo();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
