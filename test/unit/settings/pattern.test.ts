@@ -76,17 +76,11 @@ describe("pattern", () => {
     ["allow:", '"allow:" has no value; write "allow:*"'],
     ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
     ["192.0.2.9-192.0.2.1", '"192.0.2.9-192.0.2.1" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
-    [
-      "deny:192.0.2.1-300",
-      '"deny:192.0.2.1-300" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24',
-    ],
+    ["deny:192.0.2.1-300", '"deny:192.0.2.1-300" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
     [".wild.example", '".wild.example" isn\'t a pattern; write "*.wild.example"'],
     ["@board.example", '"@board.example" isn\'t a pattern; write "*@board.example"'],
     ["allow:@*.Board.example", '"allow:@*.Board.example" isn\'t a pattern; write "allow:*@*.board.example"'],
-    [
-      "2001:0db8:*",
-      '"2001:0db8:*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32',
-    ],
+    ["2001:0db8:*", '"2001:0db8:*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32'],
     [
       "2001:db8:0:0:*",
       '"2001:db8:0:0:*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32',
