@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-options";
 import type { SettingsClient } from "../../client";
 import { formatPluginLines } from "../../gitops/plugin-lines";
 import type { ObservedState } from "../../plan/observed-state";
@@ -111,6 +112,7 @@ async function prepareSettingsFiles(
 ): Promise<ExportWriter> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export-settings.js");
   const { writeDirectoryFiles } = await import("../../files/write-settings.js");
+  const { findExportLosses } = await import("./export-losses.js");
   const assertNoExistingExport = (): string[] => {
     const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
     if (existingFiles.length === 0 || force) return existingFiles;
@@ -123,9 +125,23 @@ async function prepareSettingsFiles(
   return async (observed, client) => {
     const { host } = new URL(client.baseUrl);
     const tenantExport = exportSettings(observed, { host, ownDomains, includeAutomatic });
-    await confirmLostContent(to, assertNoExistingExport(), tenantExport.files);
-    using locks = await lockFiles([join(to, SETTINGS_FILE)]);
+    const lockedFiles = [join(to, SETTINGS_FILE)];
+    using locks = await lockFiles(lockedFiles);
     const existingFiles = assertNoExistingExport();
+    const contentByFile = readFiles(to, existingFiles);
+    const lostContent = findExportLosses(contentByFile, tenantExport.files);
+    if (lostContent.length > 0) {
+      // Release the locks during the prompt, so that other commands don't wait.
+      locks.release();
+      await confirmLostContent(to, lostContent);
+      await locks.add(lockedFiles, lockWaitReporter);
+      if (!isDeepStrictEqual(readFiles(to, assertNoExistingExport()), contentByFile)) {
+        throw new EmailSecurityError(
+          "ERR_EXPORT_EXISTS",
+          `The files in ${quote(to, 300)} were changed since you confirmed to overwrite them. Nothing was written. Run the command again.`,
+        );
+      }
+    }
     writeDirectoryFiles(to, tenantExport.files);
     locks.release();
 
@@ -152,16 +168,12 @@ async function prepareSettingsFiles(
   };
 }
 
+function readFiles(directory: string, names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [name, readFileSync(join(directory, name), "utf8")]));
+}
+
 /** Lists the content that overwriting files would drop, and asks a person to confirm it. */
-async function confirmLostContent(
-  to: string,
-  existingFiles: readonly string[],
-  files: ReadonlyMap<string, string>,
-): Promise<void> {
-  const { findExportLosses } = await import("./export-losses.js");
-  const contentByFile = new Map(existingFiles.map((name) => [name, readFileSync(join(to, name), "utf8")]));
-  const lostContent = findExportLosses(contentByFile, files);
-  if (lostContent.length === 0) return;
+async function confirmLostContent(to: string, lostContent: readonly string[]): Promise<void> {
   const list = lostContent.map((item) => `  ${sanitizeLine(item)}`).join("\n");
   const advice = `The export contains only what the tenant knows. Export to another directory and compare the two, or remove ${quote(to, 300)} yourself if you don't need it.`;
   console.error(`--force would drop this from the files in ${quote(to, 300)}:\n${list}`);

@@ -44,9 +44,13 @@ export class Matcher {
    * @param value the value in canonical form.
    */
   match(value: string): readonly QueryMatch[] {
-    const above = this.#matchesByValue.get(value) ?? this.#matchPattern(value);
-    const below = this.#findQueriesAbove(value);
-    return below.length === 0 ? above : [...above, ...below.map((query) => ({ query, matchType: "below" }) as const)];
+    const byValue = this.#matchesByValue.get(value) ?? NO_MATCHES;
+    const byPattern = this.#matchPattern(value);
+    const below = this.#findQueriesAbove(value).map((query): QueryMatch => ({ query, matchType: "below" }));
+    if (byPattern.length === 0 && below.length === 0) return byValue;
+    // A row can match one query by its value, and cover other queries.
+    const newMatches = byPattern.filter(({ query }) => !byValue.some((match) => match.query === query));
+    return [...byValue, ...newMatches, ...below];
   }
 
   /** Returns the queries that a value is below. */

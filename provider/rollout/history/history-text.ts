@@ -13,7 +13,7 @@ import { TextPage } from "../../render/text-page";
 import { sanitizeLine } from "../../settings/text";
 import { formatDuration, getElapsedMs } from "../model/duration";
 import type { PastRollout, RolloutHistory } from "../model/history-schema";
-import { describeRolloutMode, formatPlannedCounts } from "../report/rollout-report-view";
+import { describeRolloutMode, formatOmittedChanges, formatPlannedCounts } from "../report/rollout-report-view";
 import { TENANT_STATE_LABELS } from "../report/state-labels";
 
 export interface HistoryTextOptions {
@@ -98,15 +98,17 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
   ];
 }
 
-/** For example: `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
+/** For example: `+12 ~1: - deny a.example in 7, + allow evil.example, and 5 more, none more dangerous`. All counts are per tenant. */
 function formatChanges({ planned, changes }: PastRollout): SafeText {
-  const visibleChanges = changes
-    .slice(0, MAX_CHANGES)
-    .map(
-      (change): SafeText =>
-        safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
-    );
-  return safeText`${formatPlannedCounts({ planned })}: ${joinTexts(visibleChanges, ", ")}${changes.length > MAX_CHANGES ? ", …" : ""}`;
+  // The most dangerous changes come first.
+  const visibleChanges = changes.slice(0, MAX_CHANGES);
+  const texts = visibleChanges.map(
+    (change): SafeText =>
+      safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
+  );
+  const total = planned.added + planned.changed + planned.removed;
+  const hiddenCount = total - visibleChanges.reduce((subtotal, { tenants }) => subtotal + tenants, 0);
+  return safeText`${formatPlannedCounts({ planned })}: ${joinTexts(texts, ", ")}${hiddenCount > 0 ? `, ${formatOmittedChanges(hiddenCount)}` : ""}`;
 }
 
 /** For example: `7 tenants, 1 failed, 2 left`. */

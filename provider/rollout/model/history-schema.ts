@@ -55,7 +55,7 @@ const pastRollout = z
           .readonly(),
       )
       .readonly()
-      .describe("The first of these changes, at most 10; those of the most tenants come first."),
+      .describe("The first of these changes, at most 10; the most dangerous come first."),
     tenantState: tenantStateSchema.describe("The result of the requested tenant.").exactOptional(),
   })
   .readonly();

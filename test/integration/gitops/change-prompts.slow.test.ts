@@ -170,3 +170,25 @@ it("hides data of a tenant other than the one in the files", async () => {
   const removed = await run("remove", "lena.hartmann@acme.example", "--file", "acme.yaml", "--dry-run");
   expect(removed.stdout).toContain("The next `up` excludes this person at the service permanently");
 });
+
+it.each([
+  ["overwrites an export after confirmation", "", 0, "Wrote "],
+  ["refuses to overwrite an export that changed during the prompt", "  - other.example\n", 1, "were changed since you"],
+])("%s", async (_, addition, expectedCode, message) => {
+  using directory = createSettingsDirectory({ "deny.yaml": SETTINGS });
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const environment = {
+    ...ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
+  const terminal = atTerminal(directory.path, environment, "export --to . --force");
+  await terminal.type("bad.example, which the tenant doesn't have", "");
+  await terminal.type("Overwrite", "");
+  directory.write("deny.yaml", `${SETTINGS}${addition}`);
+  await terminal.type("these files?", "y");
+  const { code, text } = await terminal.ended;
+  expect(code, text).toBe(expectedCode);
+  expect(text).toContain(message);
+  expect(readFileSync(directory.at("deny.yaml"), "utf8").includes("bad.example")).toBe(expectedCode === 1);
+});

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { toEntryArguments, toMemberArguments } from "../../../provider/files/declaration-parser";
+import { FileLocks } from "../../../provider/files/file-locks";
 import { readSettings } from "../../../provider/files/read-settings";
 import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
@@ -12,6 +13,7 @@ import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { COMMAND } from "../../support/command-line";
+import { startCommand } from "../../support/concurrent-commands";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { answering, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
@@ -258,6 +260,24 @@ describe("email-security export", () => {
       expect(stderr).toContain(lost);
     expect(stderr).toContain("Nothing was written. The export contains only what the tenant knows.");
     expect(texts()).toEqual(before);
+  });
+
+  it("lists content that another process adds while the export waits for the lock", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runExport(tenant)).code).toBe(0);
+    const locks = await FileLocks.acquire([join(directory, "settings.yaml")]);
+    const command = startCommand(directory, ["export", "--to", directory, "--force"], {
+      EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    });
+    await command.wrote(`Waiting for process ${process.pid}`);
+    const edited = "version: 1\ndeny: [evil.example, gone.example]\n";
+    writeFileSync(join(directory, "deny.yaml"), edited);
+    locks.release();
+    const { code, stderr } = await command.ended;
+    expect(code, stderr).toBe(1);
+    expect(stderr).toContain("  gone.example, which the tenant doesn't have\n");
+    expect(texts()["deny.yaml"]).toBe(edited);
   });
 
   it("ignores entries that no settings file can declare", async () => {

@@ -77,6 +77,22 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   expect(page).not.toContain("SECRET_PLACE");
 });
 
+it.each([
+  ["the summary of a tenant's plan", [...listValues(20), "and 80 more, among them 2 new allows"], []],
+  ["the number of omitted lines", listValues(1_040), ["and 1,010 more, none more dangerous"]],
+])("shows %s below the unreverted changes", (_, left, more) => {
+  if (stopped === undefined) throw new Error("no rollout");
+  const report = { ...stopped.report, tenants: stopped.report.tenants.map((one) => ({ ...one, left })).slice(0, 1) };
+  const lines = linesOf(filesOf(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
+  const start = lines.findIndex((line) => line.startsWith("Left as it was"));
+  const end = lines.findIndex((line) => line.startsWith("Tenants "));
+  expect(lines.slice(start + 2, end)).toEqual([...left.slice(0, 30), ...more]);
+});
+
+function listValues(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `allow v${at}.example`);
+}
+
 it("links a rollout and its rollback to each other", () => {
   const files = filesOf(site);
   expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain("Rolled back by r-20261105-1.");

@@ -17,6 +17,22 @@ it("matches the value itself and its parent domains only", () => {
     expect([value, of(value)]).toEqual([value, []]);
 });
 
+it("matches a range or wildcard that is one query with the other queries it covers", () => {
+  const ranges = matching(["203.0.113.0/24", "203.0.113.5", "192.0.2.1"]);
+  expect(ranges("203.0.113.0/24")).toEqual(["exact 203.0.113.0/24", "range 203.0.113.5"]);
+  const wildcards = matching(["*.wild.example", "a.wild.example", "ceo@a.wild.example"]);
+  expect(wildcards("*.wild.example")).toEqual([
+    "exact *.wild.example",
+    "wildcard a.wild.example",
+    "wildcard ceo@a.wild.example",
+  ]);
+});
+
+it("matches a query with one value only once", () => {
+  const of = matching(["*@*.wild.example", "a.wild.example"]);
+  expect(of("*.wild.example")).toEqual(["domain *@*.wild.example", "wildcard a.wild.example"]);
+});
+
 it("matches subdomains and mailboxes when below is set", () => {
   const of = matching(["partner.example", "10.0.0.1", "a@other.example"], { below: true });
   expect(of("partner.example")).toEqual(["exact partner.example"]);
