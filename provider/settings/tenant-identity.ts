@@ -158,6 +158,11 @@ export function isEmptyIdentity({ entries, people = [] }: TenantIdentity): boole
   return entries + people.length === 0;
 }
 
+/** Whether a reading's entries alone can show that another reading belongs to the same tenant. */
+export function isIdentifiedByEntries({ unique, dates }: TenantIdentity): boolean {
+  return unique.length > 0 || dates >= MIN_DATES;
+}
+
 /** Whether a reading has nothing that a later reading can match, for example because the service gives no dates. */
 export function identifiesNone(identity: TenantIdentity): boolean {
   return listHashes(identity).length === 0;

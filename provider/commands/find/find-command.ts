@@ -142,7 +142,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   try {
     const [tenantResult = connectionFailure, stackResult] = await Promise.all([
       client &&
-        readMatchingRows(client, matcher, undefined, await readExpectedIdentity(file)).then(
+        readMatchingRows(client, matcher, omitUndefined({ expected: await readExpectedIdentity(file) })).then(
           (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),

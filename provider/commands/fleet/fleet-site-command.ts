@@ -66,8 +66,9 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
   const result = await readFleet(options, builder, async (database, scope) => {
     rollouts.push(await readRecentRollouts(database, scope));
   });
-  const { status } = result;
-  const { files, bytes } = builder.write(status, rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts));
+  const { status, unselectedStacks } = result;
+  const recentRollouts = rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts);
+  const { files, bytes } = builder.write(status, recentRollouts, unselectedStacks);
   const { renderStatusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { formatStatusJson } = await import("../../fleet/status/status-schema.js");
   const size = (bytes / 1_000_000).toFixed(1);

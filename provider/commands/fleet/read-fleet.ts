@@ -34,6 +34,8 @@ export interface FleetReadResult {
   readonly isNotified: boolean;
   /** All tenants in the targets file. */
   readonly targets: readonly Target[];
+  /** The stacks of the tenants that the selection left out. */
+  readonly unselectedStacks: ReadonlySet<string>;
 }
 
 /** Adds the options for reading a fleet. */
@@ -75,7 +77,11 @@ export async function readFleet(
   // Reject invalid notice settings before the first request.
   const notices = options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
   const status = await readSelectedStatus(targets, options, observer, onJournal);
-  return { status, isNotified: await sendNotices(status, notices), targets: targets.targets };
+  const selectedStacks = new Set(status.tenants.map(({ stack }) => stack));
+  const stacks = targets.targets.map(({ stack }) => stack);
+  const unselectedStacks = new Set(stacks.filter((stack) => !selectedStacks.has(stack)));
+  const isNotified = await sendNotices(status, unselectedStacks, notices);
+  return { status, isNotified, targets: targets.targets, unselectedStacks };
 }
 
 type JournalCallback = (database: Database, scope: RolloutScope) => Promise<void>;
@@ -136,8 +142,12 @@ async function createFleetNotices(notify: NotificationSettings | undefined, file
 }
 
 /** Sends the notices, reports any failure, and returns whether all of them were sent. */
-async function sendNotices(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
-  const { problem, notes = [] } = (await notices?.send(status)) ?? {};
+async function sendNotices(
+  status: FleetStatus,
+  unselectedStacks: ReadonlySet<string>,
+  notices: FleetNotices | undefined,
+): Promise<boolean> {
+  const { problem, notes = [] } = (await notices?.send(status, unselectedStacks)) ?? {};
   for (const note of notes) console.error(sanitizeMultiline(`note: ${note}`));
   if (problem !== undefined) console.error(sanitizeMultiline(`warning: ${problem}`));
   return problem === undefined;

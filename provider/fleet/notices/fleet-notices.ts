@@ -50,15 +50,16 @@ export class FleetNotices {
    * Sends the notices, and stores their contents once all receivers have accepted them. If one hasn't, the next run
    * sends them again.
    *
+   * @param unselectedStacks the stacks of the targets file's tenants that the status leaves out. Default: none.
    * @param waitMs the maximum time to wait for receivers, in milliseconds. Default: half a minute.
    * @throws {ConfigurationError} if the contents can't be stored.
    */
-  async send(status: FleetStatus, waitMs?: number): Promise<NoticeResult> {
+  async send(status: FleetStatus, unselectedStacks?: ReadonlySet<string>, waitMs?: number): Promise<NoticeResult> {
     if (!this.#hasReceivers) {
       const variables = Object.values(RECEIVER_ADDRESS_VARIABLES).join(", ");
       return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
     }
-    const changes = findUnsentChanges(status, this.#sentNotices);
+    const changes = findUnsentChanges(status, this.#sentNotices, unselectedStacks);
     const { drifted, expiring, ids, currentState } = changes;
     if (drifted.length > 0) this.#notifier.notify("drift", ids.drift, async () => buildDriftNotice(status, changes));
     if (expiring.length > 0)

@@ -18,8 +18,8 @@ export interface LastAppliedRollouts {
   readonly stacks: ReadonlyMap<string, StackRollouts>;
   /** The tenants that rollouts skip now at a person's request, keyed by stack name. */
   readonly skips: ReadonlyMap<string, SkippedTenant>;
-  /** The number of the project's rollouts in the journal. */
-  readonly rolloutCount: number;
+  /** The ids of the project's rollouts in the journal. */
+  readonly rollouts: ReadonlySet<string>;
   /** The number of the project's further rollouts whose stacks are in another state backend. */
   readonly otherBackendCount: number;
   /** Returns a rollout's settings files as they were at planning time. */
@@ -170,7 +170,7 @@ export async function readLastApplied(
   return {
     stacks,
     skips,
-    rolloutCount: backendRecords.length,
+    rollouts: new Set(backendRecords.map(({ id }) => id)),
     otherBackendCount,
     readFiles: async (rollout) => await reader.readFiles(rollout),
     readEarlier: async (stack) => await readEarlierReadings(database, stack, backendRecords),

@@ -19,7 +19,7 @@ export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastA
       ]),
     ),
     skips: new Map(sources.flatMap(({ skips }) => [...skips])),
-    rolloutCount: sumNumbers(sources.map(({ rolloutCount }) => rolloutCount)),
+    rollouts: new Set(sources.flatMap(({ rollouts }) => [...rollouts])),
     otherBackendCount: sumNumbers(sources.map(({ otherBackendCount }) => otherBackendCount)),
     readFiles: async (rollout) => {
       const source = sourceByRollout.get(rollout);

@@ -65,15 +65,16 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
     const evidence = { evidence: why.text, rank: why.rank };
     return [{ stack, ...omitUndefined({ project, takenBy, skip }), ...evidence, orphanedElements }];
   });
-  if (candidates.length === 0) return findUncreatedStack(orphans);
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
   const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
-  return (proven.length > 0 ? proven : candidates).toSorted(
+  const [best] = (proven.length > 0 ? proven : candidates).toSorted(
     (one, other) =>
       Number(isForgotten(other)) - Number(isForgotten(one)) ||
       one.rank - other.rank ||
       other.orphanedElements.length - one.orphanedElements.length,
-  )[0];
+  );
+  if (best !== undefined && (proven.length > 0 || isForgotten(best))) return best;
+  return findUncreatedStack(orphans) ?? best;
 }
 
 /**

@@ -73,8 +73,11 @@ function explainOtherTenant(
   const { stack, baseUrl } = target;
   const before = selectIdentityRecord(target, remembered.get(stack), kept?.marker);
   if (before !== undefined && !isEmptyIdentity(before.identity)) {
-    if (isObservedTenant(before.identity, baseUrl, observed) === true) return undefined;
-    return `the rollout ${before.rollout} read another tenant of the service there, according to ids and creation dates of entries, or to people`;
+    const isSameTenant = isObservedTenant(before.identity, baseUrl, observed);
+    if (isSameTenant === true) return undefined;
+    // An empty tenant may be the same one, after its stack was destroyed. The stack's contents then decide.
+    if (isSameTenant === false)
+      return `the rollout ${before.rollout} read another tenant of the service there, according to ids and creation dates of entries, or to people`;
   }
   if (kept?.isThere !== true) return undefined;
   const { entries, vips } = kept.known;

@@ -300,6 +300,30 @@ describe("the sent-notices file", () => {
   });
 });
 
+describe("the sent notices of tenants that a run doesn't select", () => {
+  const drift = [added("outlook.com")];
+  const all = statusOf(
+    [tenant("acme", drift), { ...tenant("globex", drift), acceptedSeq: 7 }],
+    [end("partner.example", "2026-11-30"), end("globex.example", "2026-11-30", { tenants: ["globex"] })],
+  );
+  const sent = findUnsentChanges(all, { format: 1, drift: {}, ends: [] }).currentState;
+  const selected = statusOf([tenant("acme", drift)], [end("partner.example", "2026-11-30")]);
+
+  it("stay until the next run that reads all tenants", () => {
+    const after = findUnsentChanges(selected, sent, new Set(["globex"])).currentState;
+    expect(after).toEqual(sent);
+    expect(findUnsentChanges(all, after)).toMatchObject({ drifted: [], expiring: [] });
+  });
+
+  it("are dropped for tenants that left the targets file", () => {
+    const after = findUnsentChanges(selected, sent).currentState;
+    expect(findUnsentChanges(all, after)).toMatchObject({
+      drifted: [{ name: "globex" }],
+      expiring: [{ value: "globex.example" }],
+    });
+  });
+});
+
 describe("a name that means another tenant than before", () => {
   const missing: FleetDifference = { what: "missing", list: "deny", value: "evil.example" };
   const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, ends: [] });

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
+import { omitUndefined } from "../../../settings/omit-undefined";
+import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
 /** The version of the {@link SiteRun} format. */
 const RUN_FORMAT = 1;
@@ -32,9 +33,22 @@ export type SiteRun = z.output<typeof runSchema>;
 /** The maximum number of stacks to store, to keep the file small. */
 const MAX_STORED_STACKS = 1_000;
 
-/** Extracts the results to store from a reading. */
-export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
-  const unsyncedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_STORED_STACKS);
+/** The stacks of tenants that a run left out, and the run before it. */
+interface UnselectedStacks {
+  readonly run: SiteRun | undefined;
+  readonly stacks: ReadonlySet<string>;
+}
+
+/**
+ * Extracts the results to store from a reading.
+ *
+ * @param unselected the tenants of the targets file that the reading leaves out: they keep their last status. Default: none.
+ */
+export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unselected?: UnselectedStacks): SiteRun {
+  const unsyncedTenants = [
+    ...tenants.filter(({ standing }) => standing !== "in-step"),
+    ...listStoredTenants(unselected?.run).filter(({ stack }) => unselected?.stacks.has(stack)),
+  ].slice(0, MAX_STORED_STACKS);
   const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
   const accepted = unsyncedTenants.flatMap(({ stack, acceptedSeq }) =>
     acceptedSeq === undefined ? [] : [[stack, acceptedSeq] as const],
@@ -56,6 +70,20 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteR
     ),
     ...(accepted.length === 0 ? {} : { accepted: Object.fromEntries(accepted) }),
   };
+}
+
+/** Lists the tenants that were not in sync in a run. */
+function listStoredTenants(
+  run: SiteRun | undefined,
+): readonly Pick<TenantStatus, "stack" | "standing" | "acceptedSeq">[] {
+  const accepted = new Map(Object.entries(run?.accepted ?? {}));
+  return SYNC_STATUSES.flatMap((standing) =>
+    (run?.off[standing] ?? []).map((stack) => ({
+      stack,
+      standing,
+      ...omitUndefined({ acceptedSeq: accepted.get(stack) }),
+    })),
+  );
 }
 
 /** Reads the stored results of a run. Undefined if the file has another format, for example from another release. */
