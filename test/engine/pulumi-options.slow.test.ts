@@ -373,7 +373,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   expect(code).not.toBe(0);
   for (const kind of ["AllowDenyEntry", "AllowDenyList"]) {
     const timeoutMessages = output.match(
-      new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"),
+      new RegExp(`the timeout of 1 s of customTimeouts\\.create of this ${kind} was exceeded`, "g"),
     );
     expect(timeoutMessages?.length).toBeGreaterThanOrEqual(2);
   }

@@ -91,14 +91,14 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   const done = await fleet.rollout("--revert-drift", "--yes");
   expect(summarizeRun(done), done.output).toEqual([0, ["t1"]]);
   expect(done.output).toContain("2 of 3 tenants say `onDrift: revert`");
-  expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
+  expect(flat(done)).toMatch(/t1: deny evil0\.example: removed from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
     "1 change of the files is not rolled out (or a refresh has read console changes into the state); `rollout` first",
   );
   expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "done" });
   expect(writesOf(fleet.sandbox).sort()).toEqual([`DELETE /allow_deny_entries/${added}`, "POST /allow_deny_entries"]);
   expect(flat(done)).toMatch(/t1: deny colleague\.example: added at the tenant, made by console on 2/);
-  expect(flat(done)).toContain("t0: 1 at the tenant that nobody declares");
+  expect(flat(done)).toContain("t0: 1 undeclared at the tenant");
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect(fleet.holds("t0")).toContain("deny colleague.example");
   expect(fleet.holds("t0")).not.toContain("deny pending.example");

@@ -156,7 +156,7 @@ describe("email-security export", () => {
     expect([code, stderr.split("\n")]).toEqual([
       0,
       [
-        'note: VIP without a mailbox (Hiroshi Tanabe, Board Member, Board of Directors, source "auto", added 2025-01-13T06:00:00.000Z): has no mailbox by which a file could name it; it stays a VIP',
+        'note: VIP without a mailbox (Hiroshi Tanabe, Board Member, Board of Directors, source "auto", added 2025-01-13T06:00:00.000Z): has no mailbox that a file could declare; it stays a VIP',
         "",
       ],
     ]);
@@ -308,7 +308,7 @@ describe("email-security export", () => {
       expect(everything).toContain(note.slice("note: ".length).replace(/ \(the list ignores it\)$/, ""));
     }
     expect(everything).toContain(
-      '# Twice at the service; the other: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
+      '# Duplicate at the service; the other one: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
     );
     expect(await firstUp(tenant)).toEqual([]);
   });

@@ -69,7 +69,7 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
   expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
   expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
-  expect(lines).toContain("Unchanged, as the plan found them: 1");
+  expect(lines).toContain("Unchanged, because they already matched: 1");
   expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 started by kim", "2026-11-20 08:00 wave canary: started"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
@@ -98,7 +98,7 @@ it("doesn't link a tenant without a page", () => {
 });
 
 it.each([
-  ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal where the site was made."],
+  ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal when the site was created."],
   ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
 ])("creates no rollout page when there is %s", (_, data, text) => {
   const files = filesOf(data);
