@@ -277,7 +277,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
   await project.write(source({ ...kept, ...rest, ...renamed, told: entry("told", "changed") }, team));
   sandbox.clearRequests();
   const output = await project.up("--exclude", "**-told");
-  expect(output).toContain("stays: the program declares it");
+  expect(output).toContain("is kept: the program declares it");
   expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(entries()).toEqual(
     expect.arrayContaining(

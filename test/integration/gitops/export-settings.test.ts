@@ -172,7 +172,7 @@ describe("email-security export", () => {
       `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${directory}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
-    expect(stdout).toContain("1 VIP by automatic detection is left to it");
+    expect(stdout).toContain("1 VIP from automatic detection is left to it");
     expect(commandsIn(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
@@ -415,7 +415,7 @@ describe("email-security export --pulumi-import", () => {
       0,
       `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
 1 entry is risky, and will be marked for review: search for acceptRisk.
-1 VIP by automatic detection is not declared, and not imported.
+1 VIP from automatic detection is not declared, and not imported.
 Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   plugins:

@@ -103,7 +103,7 @@ describe("ignoreChanges", () => {
     ["Members", "members"],
   ])("rejects a path that matches nothing, with a suggestion: %s", (path, right) => {
     expect(() => new dynamic.VipList("list", board, { ignoreChanges: [path] })).toThrow(
-      `ignoreChanges: ${path} ignores nothing; write ${right}.`,
+      `ignoreChanges: ${path} has no effect; write ${right}.`,
     );
   });
 
