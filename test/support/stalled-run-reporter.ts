@@ -10,13 +10,11 @@ const STALLED_AFTER_MS = 20 * 60_000;
  */
 export default class StalledRunReporter implements Reporter {
   readonly #stalledAfterMs: number;
-  readonly #exit: (code: number) => void;
   readonly #running = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ stalledAfterMs = STALLED_AFTER_MS, exit = (code: number): void => process.exit(code) } = {}) {
+  constructor({ stalledAfterMs = STALLED_AFTER_MS } = {}) {
     this.#stalledAfterMs = stalledAfterMs;
-    this.#exit = exit;
   }
 
   onTestModuleStart(module: TestModule): void {
@@ -50,7 +48,7 @@ export default class StalledRunReporter implements Reporter {
       console.error(
         `\nThe run is stopped, because no test has ended for ${minutes} minutes. Running:\n${running.join("\n")}`,
       );
-      this.#exit(1);
+      process.exit(1);
     }, this.#stalledAfterMs);
   }
 }
