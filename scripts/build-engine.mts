@@ -41,9 +41,9 @@ interface BuildContext {
 const PROGRESS_INTERVAL_MS = 15_000;
 
 const DOWNLOAD_REMEDY =
-  "let the Go module proxy be reached (see GOPROXY in `go env`), then try again: what was downloaded is kept";
+  "allow access to the Go module proxy (see GOPROXY in `go env`), then try again: finished downloads are kept";
 
-const COMPILE_REMEDY = "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
+const COMPILE_REMEDY = "check Go's output above (the disk may be full: Go's caches take about 4 GB), then try again";
 
 /**
  * Builds the Pulumi CLI from Go modules with pinned checksums, for machines that can reach only package registries. The
@@ -64,7 +64,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
   const goEnv = await goEnvironment(context, cli.goVersion);
   return await installAtomically(context, cli.version, async (directory) => {
     log(
-      `Building the Pulumi CLI ${cli.version} from Go modules: about four minutes on two idle cores, once. ` +
+      `Building the Pulumi CLI ${cli.version} from Go modules, once. It takes about four minutes on two idle cores. ` +
         `It is kept in ${engineDirectory}.`,
     );
     const bin = join(directory, "bin");
@@ -84,7 +84,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
 /** Creates an error that says why the build failed and how to fix it. */
 function buildError(message: string, remedy: string): Error {
   return new Error(
-    `The Pulumi CLI can't be built: ${message}.\nTo fix it: ${remedy}. Or install Pulumi: https://www.pulumi.com/docs/iac/download-install/`,
+    `Can't build the Pulumi CLI: ${message}.\nTo fix it: ${remedy}. Or install Pulumi: https://www.pulumi.com/docs/iac/download-install/`,
   );
 }
 
@@ -101,7 +101,7 @@ async function installAtomically(
 ): Promise<string> {
   const installationDirectory = join(engineDirectory, getInstallationName(version));
   mkdirSync(engineDirectory, { recursive: true });
-  const logWait = (holder: string): void => log(`Waiting for ${holder}, which builds the same engine ...`);
+  const logWait = (holder: string): void => log(`Waiting for ${holder}, which is building the same engine ...`);
   const createInstallation = async (): Promise<string> => {
     const existing = findCachedEngine(engineDirectory, version);
     if (existing !== undefined) return existing.command;
@@ -141,7 +141,7 @@ function readGoModule(directory: string, module: string, path: string): PinnedGo
   const text = readFileSync(join(absolute, "go.mod"), "utf8");
   const version = parseVersion(new RegExp(`^\\s*(?:require )?${module} v(\\S+)`, "m").exec(text)?.[1] ?? "");
   const goVersion = parseVersion(/^go (\S+)/m.exec(text)?.[1] ?? "");
-  if (!version || !goVersion) throw new Error(`${absolute}/go.mod doesn't name ${module} and a Go version`);
+  if (!version || !goVersion) throw new Error(`${absolute}/go.mod doesn't contain ${module} and a Go version`);
   return { directory: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
 }
 
@@ -152,11 +152,11 @@ function readGoModule(directory: string, module: string, path: string): PinnedGo
 async function goEnvironment({ env }: BuildContext, minimum: SemanticVersion): Promise<NodeJS.ProcessEnv> {
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
-    "Go 1.21 or later gets it by itself when GOTOOLCHAIN is auto";
+    "Go 1.21 or later downloads it automatically when GOTOOLCHAIN is auto";
   const goEnvResult = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
     env,
   });
-  if (goEnvResult.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
+  if (goEnvResult.failure?.code === "ENOENT") throw buildError("`go` isn't on PATH", remedy);
   if (goEnvResult.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeRunFailure(goEnvResult)}`, remedy);
 
   const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
@@ -204,7 +204,10 @@ async function buildProgram(
       }),
   );
   if (listResult.exitCode !== 0) {
-    throw buildError(`the modules of ${title} could not be had: ${describeRunFailure(listResult)}`, DOWNLOAD_REMEDY);
+    throw buildError(
+      `the modules of ${title} could not be downloaded: ${describeRunFailure(listResult)}`,
+      DOWNLOAD_REMEDY,
+    );
   }
 
   const total = listResult.stdout.trim().split("\n").length;
@@ -261,8 +264,8 @@ async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: Buil
   const version = parseVersion(result.stdout);
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
     throw buildError(
-      `the CLI was built but doesn't work: \`pulumi version\` gave ${describeRunFailure(result)}`,
-      "see whether the cache directory may hold programs (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
+      `the CLI was built but doesn't work: \`pulumi version\` returned ${describeRunFailure(result)}`,
+      "check whether programs can run from the cache directory (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
     );
   }
 }

@@ -8,9 +8,11 @@ const UNRELEASED = "## Unreleased";
  */
 export function releaseChangelog(changelog: string, version: string, date: string): string {
   if (getChangelogSection(changelog, version) !== undefined)
-    throw new Error(`CHANGELOG.md has a part ${version} already.`);
+    throw new Error(`CHANGELOG.md already has a section ${version}.`);
   if (!getChangelogSection(changelog, "Unreleased")) {
-    throw new Error(`CHANGELOG.md says nothing under "${UNRELEASED}": write there what users get, and try again.`);
+    throw new Error(
+      `CHANGELOG.md has nothing under "${UNRELEASED}". Describe the changes for users there, and try again.`,
+    );
   }
   return changelog.replace(`${UNRELEASED}\n`, `${UNRELEASED}\n\n## ${version} - ${date}\n`);
 }

@@ -44,7 +44,7 @@ const checks: Check[] = [
   },
   // These scripts run in a browser, without the types of Node.js.
   {
-    name: "types of pages",
+    name: "page types",
     filePattern: /^provider\/fleet\/site\/browser\//,
     run: () => runTool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
   },
@@ -88,7 +88,7 @@ const checks: Check[] = [
     run: () => runTool(process.execPath, "scripts/check-prose.mts"),
   },
   {
-    name: "length of files",
+    name: "file length",
     filePattern: PROVIDER_CODE,
     run: checkFileLengths,
   },
@@ -99,7 +99,7 @@ const changedPaths = process.argv.includes("--changed") ? listChangedFiles() : u
 const pendingChecks = checks
   .filter(({ name, filePattern }) => {
     if (changedPaths?.some((file) => filePattern.test(file)) !== false) return true;
-    console.log(`-       ${name.padEnd(16)} nothing that it is about has changed since the last commit`);
+    console.log(`-       ${name.padEnd(16)} skipped: no relevant file has changed since the last commit`);
     return false;
   })
   .values();

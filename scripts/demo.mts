@@ -38,17 +38,17 @@ try {
 async function demo(): Promise<void> {
   console.log(`\n${bold("Email security as code")}`);
   printParagraph(
-    `examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi did, how many requests the service saw, and what it holds of what has changed.`,
+    `examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi did, the number of requests to the service, and the changed settings at the service.`,
   );
 
-  printStep("The first `pulumi up`", "makes everything");
+  printStep("The first `pulumi up`", "creates everything");
   await runPulumi("up", "--yes", "--skip-preview");
   printOwnSettings();
 
-  printStep("The second", "looks at the tenant, and has nothing to do");
+  printStep("The second", "checks the tenant, and has nothing to do");
   await runPulumi("up", "--yes", "--skip-preview");
 
-  printStep("A colleague's click in the console", "the next preview shows it, `up` reverts it");
+  printStep("A colleague's change in the console", "the next preview shows it, `up` reverts it");
   await changeInConsole("acme-login.example", { list: "allow", comment: "let it in" });
   const preview = await runPulumi("preview", "--diff", "--suppress-outputs");
   for (const line of preview.split("\n")) {
@@ -62,32 +62,32 @@ async function demo(): Promise<void> {
   await runPulumi("up", "--yes", "--skip-preview");
   printOwnSettings("trade-fair.example");
 
-  printStep("Another value", "the new entry is there before the old one goes");
+  printStep("Another value", "the new entry is created before the old one is removed");
   await editProgram("acme-login.example", "acme-portal.example");
   await runPulumi("up", "--yes", "--skip-preview");
   printOwnSettings("acme-portal.example");
 
-  printStep("A mistake", "is refused in preview, before any write");
+  printStep("A mistake", "is rejected in the preview, before any write");
   await editProgram("acme-portal.example", "hxxps://acme-portal[.]example/login");
   const errorOutput = await expectFailure("preview");
   printParagraph(/has a problem: (.+)/.exec(errorOutput)?.[1] ?? errorOutput);
   await editProgram("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
-  printStep("`pulumi destroy`", "leaves the tenant's other settings alone");
+  printStep("`pulumi destroy`", "keeps the tenant's other settings");
   const destroyOutput = await runPulumi("destroy", "--yes", "--skip-preview");
-  printParagraph(/^ +(\S+@\S+ is no VIP any more.+)$/m.exec(destroyOutput)?.[1] ?? destroyOutput);
+  printParagraph(/^ +(\S+@\S+ is no longer a VIP.+)$/m.exec(destroyOutput)?.[1] ?? destroyOutput);
   const remainingSettings = listSettings();
   if (remainingSettings.join("\n") !== initialSettings.join("\n"))
     throw new Error(`other settings changed:\n${remainingSettings.join("\n")}`);
-  console.log(`  The tenant's other ${remainingSettings.length} settings are as they were before.`);
+  console.log(`  The tenant's other ${remainingSettings.length} settings are unchanged.`);
 
   console.log(`
 ${bold("Where to go next")}
-  examples/quickstart/index.ts       the program you have just seen
+  examples/quickstart/index.ts       the program of this demo
   README.md                          your own tenant, keys, the resources
   npx email-security init my-tenant  a repository of settings files and
                                      pipelines, as in examples/gitops
-  npx email-security sandbox         the same sandbox, for your own trials
+  npx email-security sandbox         the same sandbox, for your own tests
 `);
 }
 
@@ -111,7 +111,7 @@ async function prepareProject(): Promise<void> {
 async function editProgram(from: string, to: string): Promise<void> {
   const file = join(projectDirectory, "index.ts");
   const text = await readFile(file, "utf8");
-  if (!text.includes(from)) throw new Error(`examples/quickstart/index.ts has no ${from}`);
+  if (!text.includes(from)) throw new Error(`examples/quickstart/index.ts doesn't contain ${from}`);
   await writeFile(file, text.replace(from, to));
 }
 
@@ -176,7 +176,7 @@ async function runEngine(args: string[], expected: ExpectedOutcome = "succeeds")
     child.once("error", reject);
     child.once("close", (code) => {
       if ((code === 0) === (expected === "succeeds")) resolve(output);
-      else reject(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
+      else reject(new Error(`pulumi ${args.join(" ")} exited with ${code}:\n${output}`));
     });
   });
 }
@@ -194,7 +194,7 @@ async function changeInConsole(value: string, change: Record<string, string>): P
     headers: { "x-api-key": keys?.console ?? "", "content-type": "application/json" },
     body: JSON.stringify(change),
   });
-  if (!response.ok) throw new Error(`the console's request was answered ${response.status}`);
+  if (!response.ok) throw new Error(`the console's request returned ${response.status}`);
 }
 
 /** Prints the settings that the demo added to the service, or only those that contain `value`. */

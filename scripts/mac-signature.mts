@@ -34,9 +34,9 @@ const MAIN_BINARY = 1n;
 export function signAdHoc(program: Buffer, id: string): Buffer {
   if (program.readUInt32LE(0) !== MACH_O_64) throw new Error("This isn't a program for macOS.");
   const { text, linkEdit, end, isSigned } = findSegments(program);
-  if (isSigned) throw new Error("The program is signed already.");
+  if (isSigned) throw new Error("The program is already signed.");
   if (program.subarray(end, end + COMMAND_BYTES).some((byte) => byte !== 0)) {
-    throw new Error("The program has no room for the load command of a signature.");
+    throw new Error("The program has no space for the load command of a signature.");
   }
 
   const codeBytes = roundUp(program.length, 16);
@@ -96,7 +96,7 @@ function findSegments(program: Buffer): { text: number; linkEdit: number; end: n
     offset += program.readUInt32LE(offset + 4);
   }
   const [text, linkEdit] = [segments.get("__TEXT"), segments.get("__LINKEDIT")];
-  if (text === undefined || linkEdit === undefined) throw new Error("The program has not the usual segments.");
+  if (text === undefined || linkEdit === undefined) throw new Error("The program doesn't have the usual segments.");
   return { text, linkEdit, end: offset, isSigned };
 }
 

@@ -49,7 +49,7 @@ export function getCurrentPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
   const match = PLATFORMS.find((one) => one === platform);
-  if (match === undefined) throw new Error(`There is no Node.js for ${platform} in node-programs.json.`);
+  if (match === undefined) throw new Error(`node-programs.json has no Node.js for ${platform}.`);
   return match;
 }
 
@@ -68,7 +68,9 @@ async function downloadWheel(platform: Platform): Promise<string> {
     await runPython("-m", "pip", "download", "--quiet", ...pipOptions, "--dest", downloadDirectory, requirement);
     const digest = await hashFile(join(downloadDirectory, name));
     if (digest !== sha256) {
-      throw new Error(`${name} has the SHA-256 ${digest}, and node-programs.json says ${sha256}: it is not used.`);
+      throw new Error(
+        `${name} has the SHA-256 ${digest}, but node-programs.json has ${sha256}. The file was not used.`,
+      );
     }
     await rename(join(downloadDirectory, name), cachedWheel);
   } finally {
@@ -88,7 +90,7 @@ async function runPython(...args: string[]): Promise<void> {
     await run("python3", args);
   } catch (error) {
     const { stderr, message } = error as { stderr?: string; message: string };
-    throw new Error(`Python 3 with pip is needed, which gets Node.js from PyPI: ${stderr || message}`, {
+    throw new Error(`Downloading Node.js from PyPI needs Python 3 with pip: ${stderr || message}`, {
       cause: error,
     });
   }

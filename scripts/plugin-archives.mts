@@ -22,7 +22,7 @@ export function selectArchiveKinds(only: string | undefined): readonly ArchiveKi
   return only.split(",").map((name) => {
     const kind = ARCHIVE_KINDS.find((candidate) => candidate === name);
     if (kind !== undefined) return kind;
-    throw new Error(`There is no archive for "${name}"; there are ${ARCHIVE_KINDS.join(", ")}.`);
+    throw new Error(`The archive "${name}" doesn't exist; the archives are ${ARCHIVE_KINDS.join(", ")}.`);
   });
 }
 
@@ -90,6 +90,6 @@ async function collectArchiveFiles(kind: ArchiveKind, root: string): Promise<Arc
 async function readNodeLicense(root: string): Promise<Buffer> {
   const modules = join(root, "node_modules");
   const nodePackage = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));
-  if (nodePackage === undefined) throw new Error("npm installed no package of Node.js, which has its license.");
+  if (nodePackage === undefined) throw new Error("npm did not install a Node.js package, which contains the license.");
   return await readFile(join(modules, nodePackage, "LICENSE"));
 }

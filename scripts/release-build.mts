@@ -26,7 +26,7 @@ const skippedPackages: string[] = [];
 try {
   if (!hasCommand("python3", ["-c", "import venv, ensurepip"])) {
     throw new Error(
-      "There is no Python 3 with venv and pip: the package for PyPI and the archives of the plugin need it.",
+      "Python 3 with venv and pip is missing; the package for PyPI and the archives of the plugin need it.",
     );
   }
   rmSync(RELEASE_DIRECTORY, { recursive: true, force: true });
@@ -43,9 +43,9 @@ try {
     buildPackageBom(join(RELEASE_DIRECTORY, "npm", `pulumi-email-security-${version}.tgz`), temporaryDirectory),
   );
   writeBom("plugin", buildPluginBom("."));
-  for (const reason of skippedPackages) log(`left out: ${reason}`);
+  for (const reason of skippedPackages) log(`skipped: ${reason}`);
   if (skippedPackages.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
-  log(`All else of ${version} is in ${RELEASE_DIRECTORY}.`);
+  log(`All other files of ${version} are in ${RELEASE_DIRECTORY}.`);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
@@ -78,7 +78,7 @@ function buildPython(): void {
 }
 
 function buildJava(): void {
-  if (!hasCommand("mvn", ["--version"])) return void skippedPackages.push("Java's, without Maven");
+  if (!hasCommand("mvn", ["--version"])) return void skippedPackages.push("Java package, because Maven is missing");
   const source = copySdk("java");
   const options = ["--batch-mode", "--quiet", "--activate-profiles", "release", "-Dgpg.skip"];
   runCommand("mvn", [...options, "package"], source);
@@ -90,7 +90,8 @@ function buildJava(): void {
 }
 
 function buildDotnet(): void {
-  if (!hasCommand("dotnet", ["--version"])) return void skippedPackages.push(".NET's, without the .NET SDK");
+  if (!hasCommand("dotnet", ["--version"]))
+    return void skippedPackages.push(".NET package, because the .NET SDK is missing");
   const source = copySdk("dotnet");
   runCommand(
     "dotnet",
@@ -116,7 +117,7 @@ function copySdk(language: string): string {
 
 function writeBom(name: string, bom: string): void {
   writeFileSync(join(RELEASE_DIRECTORY, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`), `${bom}\n`);
-  log(`the bill of materials of the ${name}`);
+  log(`the SBOM of the ${name}`);
 }
 
 /** Runs a command and shows its output only if it fails. */

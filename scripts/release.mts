@@ -26,10 +26,10 @@ try {
     // Safe, because the work tree had no uncommitted changes.
     runGit("restore", ".");
     runGit("clean", "--force", "-d", "--quiet");
-    throw new Error(`The SDKs can't be generated, see above. Everything is as it was.`, { cause: error });
+    throw new Error(`The SDKs can't be generated; see the output above. All changes were undone.`, { cause: error });
   }
   console.log(`
-This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). Then keep what it leaves at its users, and release it:
+This is ${version}. Check \`git diff\` (\`git checkout .\` undoes it). Then store the data that it leaves at its users as test fixtures, and release it:
 
   EMAIL_SECURITY_TEST_KEEP_RELEASE=1 npm run test:all -- test/engine/upgrade
   git add --all
@@ -52,19 +52,21 @@ function parseReleaseVersion([version, ...extraArguments]: readonly string[]): s
   const nextVersion = semver.inc(current, "minor");
   if (version === undefined || extraArguments.length > 0 || semver.valid(version) !== version) {
     throw new Error(
-      `Say which version is released, such as: npm run release -- ${nextVersion} (now it is ${current}).`,
+      `Specify the version to release, for example: npm run release -- ${nextVersion} (the current version is ${current}).`,
     );
   }
   if (semver.prerelease(version) !== null) {
-    throw new Error(`${version} is a pre-release, which nothing here publishes: take one such as ${nextVersion}.`);
+    throw new Error(
+      `${version} is a pre-release, which can't be published here. Use a version such as ${nextVersion}.`,
+    );
   }
   if (runGit("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
     throw new Error(
-      `${version} is not later than what is released, ${current}: take a later one, such as ${nextVersion}.`,
+      `${version} isn't later than the released version ${current}. Use a later one, such as ${nextVersion}.`,
     );
   }
   if (runGit("status", "--porcelain") !== "") {
-    throw new Error("There are changes that nobody has committed: `git status` shows them. Commit them first.");
+    throw new Error("There are uncommitted changes, which `git status` lists. Commit them first.");
   }
   return version;
 }

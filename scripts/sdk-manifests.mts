@@ -95,7 +95,7 @@ async function patchConstructors(directory: string): Promise<void> {
       (argumentNames.length > 0 && withNameCheck === text) ||
       (kind === "class" && withBriefTraces === withNameCheck)
     ) {
-      throw new Error(`${file} takes arguments, or makes a resource, in another way than is known.`);
+      throw new Error(`${file} takes arguments or creates a resource in an unknown way.`);
     }
     if (withBriefTraces !== text) await writeFile(file, withBriefTraces);
   }
@@ -247,9 +247,9 @@ ${install}
 
 ${program}
 
-Pulumi downloads the plugin of the same version by itself: a single program without dependencies. How to check it, or to have it from
-elsewhere: [install the plugin](${docs}/how-to/install-the-native-plugin.md). Where the tenant's address and key come from:
-[installation and configuration](${docs}/installation-configuration.md).
+Pulumi downloads the plugin of the same version automatically. It is a single program without dependencies. To verify it, or to install
+it from another source, see [Install the plugin](${docs}/how-to/install-the-native-plugin.md). To set the tenant's address and key, see
+[Installation and configuration](${docs}/installation-configuration.md).
 
 More: [the native plugin](${docs}/reference/native-plugin.md), [its resources](${docs}/reference/resources.md) and
 [functions](${docs}/reference/functions.md).

@@ -29,7 +29,7 @@ export function createTarGz(files: readonly ArchiveFile[]): Buffer {
 /** Builds a header in the ustar format of POSIX. */
 function buildHeader({ name, content, isExecutable }: ArchiveFile): Buffer {
   const header = Buffer.alloc(BLOCK_BYTES);
-  if (name.length > 100) throw new Error(`${name} is too long a name for an archive.`);
+  if (name.length > 100) throw new Error(`The name ${name} is too long for an archive.`);
   const writeOctal = (value: number, offset: number, digits: number): void => {
     header.write(`${value.toString(8).padStart(digits, "0")}\0`, offset, "latin1");
   };

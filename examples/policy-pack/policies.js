@@ -21,7 +21,7 @@ const {
  * @typedef {import("@pulumi/policy").ResourceValidationPolicy} ResourcePolicy
  */
 
-/** A program has one text for the reason, the people and the end. `readComment` reads this format. */
+/** A program has one text for the reason, the people and the expiry. `readComment` reads this format. */
 const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvist) until 2027-03-31";
 
 /**
@@ -32,7 +32,7 @@ const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvi
  * @returns {ResourcePolicy[]}
  */
 function policiesOf(team, today) {
-  refuseUnheard(team);
+  assertKnownRules(team);
   const own = new OwnDomains(team.ownDomains);
   const judge = policyJudge(team.policy, today);
 
@@ -42,18 +42,18 @@ function policiesOf(team, today) {
   const isAccepted = (one) => one.kind === "entry" && one.acceptRisk !== undefined;
 
   return [
-    policy("risky-entry", "mandatory", "What is risky is not declared without `acceptRisk`", (one) =>
-      isAccepted(one) ? undefined : worded(risks(one)),
+    policy("risky-entry", "mandatory", "Risky entries require `acceptRisk`", (one) =>
+      isAccepted(one) ? undefined : formatRisks(risks(one)),
     ),
-    policy("never-accepted", "mandatory", "Some risks are not for a program to accept", (one) =>
-      isAccepted(one) ? worded(risks(one).filter((code) => team.neverAccepted.includes(code))) : undefined,
+    policy("never-accepted", "mandatory", "These risks can't be accepted by a program", (one) =>
+      isAccepted(one) ? formatRisks(risks(one).filter((code) => team.neverAccepted.includes(code))) : undefined,
     ),
-    policy("accepted-risk", "advisory", "What is risky and accepted is worth a second look", (one) =>
-      isAccepted(one) ? worded(risks(one)) : undefined,
+    policy("accepted-risk", "advisory", "Review entries with an accepted risk", (one) =>
+      isAccepted(one) ? formatRisks(risks(one)) : undefined,
     ),
-    policy("past-its-end", "advisory", "What has ended is taken away", (one, isFromFiles) => {
+    policy("expired", "advisory", "Remove expired entries", (one, isFromFiles) => {
       const { expires = today } = readComment(one, team);
-      return !isFromFiles && expires < today ? "was to end before today" : undefined;
+      return !isFromFiles && expires < today ? "has expired" : undefined;
     }),
     ...RULES.map(({ code, description, what, isInComment }) =>
       policy(code, "mandatory", description, (one, isFromFiles) => {
@@ -70,9 +70,9 @@ function policiesOf(team, today) {
  *
  * @param {Team} team
  */
-function refuseUnheard({ ownDomains, neverAccepted, ticket, policy, ...others }) {
-  const unheard = [...Object.keys(others), ...neverAccepted.filter((code) => !Object.hasOwn(RISKS, code))];
-  if (unheard.length > 0) throw new Error(`The team's rules have ${unheard.join(", ")}, which nobody reads.`);
+function assertKnownRules({ ownDomains, neverAccepted, ticket, policy, ...others }) {
+  const unknown = [...Object.keys(others), ...neverAccepted.filter((code) => !Object.hasOwn(RISKS, code))];
+  if (unknown.length > 0) throw new Error(`Unknown rules of the team: ${unknown.join(", ")}.`);
 }
 
 /**
@@ -83,44 +83,44 @@ function refuseUnheard({ ownDomains, neverAccepted, ticket, policy, ...others })
 const RULES = [
   {
     code: "policy-comment",
-    description: "A comment says why an entry or a VIP is there",
+    description: "Entries and VIPs require a comment that gives the reason",
     what: "has no comment",
     isInComment: false,
   },
   {
     code: "policy-whole-domain",
-    description: "One sender is often enough: allow the mailbox, or say in `acceptRisk` why all of it is meant",
+    description: "An allow of a whole domain requires `acceptRisk` with a reason; allow a single mailbox instead",
     what: "allows a whole domain",
     isInComment: false,
   },
   {
     code: "policy-ticket",
-    description: `The comment names a ticket, as in "${EXAMPLE}"`,
-    what: "names no ticket",
+    description: `The comment must contain a ticket, for example "${EXAMPLE}"`,
+    what: "has no ticket",
     isInComment: true,
   },
   {
     code: "policy-owner",
-    description: `The comment names who answers for it, as in "${EXAMPLE}"`,
-    what: "names no owner",
+    description: `The comment must contain an owner, for example "${EXAMPLE}"`,
+    what: "has no owner",
     isInComment: true,
   },
   {
     code: "policy-two-people",
-    description: `The comment names who answers for it, and somebody else who agreed, as in "${EXAMPLE}"`,
-    what: "does not name two people",
+    description: `The comment must contain an owner and a different approver, for example "${EXAMPLE}"`,
+    what: "has no approver other than its owner",
     isInComment: true,
   },
   {
     code: "policy-expiry",
-    description: `The comment says until when, as in "${EXAMPLE}"`,
-    what: "does not say until when",
+    description: `The comment must contain an expiry date, for example "${EXAMPLE}"`,
+    what: "has no expiry date",
     isInComment: true,
   },
   {
     code: "policy-max-days",
-    description: `The comment of an allow says until when, and not too far ahead, as in "${EXAMPLE}"`,
-    what: "is allowed without end, or for too long",
+    description: `The comment of an allow must contain an expiry date within the limit, for example "${EXAMPLE}"`,
+    what: "has no expiry date, or one beyond the limit",
     isInComment: true,
   },
 ];
@@ -135,28 +135,28 @@ const SHOWN = 20;
  * @param {string} name
  * @param {import("@pulumi/policy").EnforcementLevel} enforcementLevel
  * @param {string} description
- * @param {(one: Declared, isFromFiles: boolean) => string | undefined} tell returns the problem
+ * @param {(one: Declared, isFromFiles: boolean) => string | undefined} findProblem returns the problem
  * @returns {ResourcePolicy}
  */
-function policy(name, enforcementLevel, description, tell) {
+function policy(name, enforcementLevel, description, findProblem) {
   return {
     name,
     enforcementLevel,
     description,
     validateResource(resource, report) {
       const isFromFiles = isFromSettingsFiles(resource);
-      const told = declaredBy(resource).flatMap((one) => {
-        const what = tell(one, isFromFiles);
+      const problems = declaredBy(resource).flatMap((one) => {
+        const what = findProblem(one, isFromFiles);
         return what === undefined ? [] : [`${one.key}: ${what}`];
       });
-      for (const text of told.slice(0, SHOWN)) report(text);
-      if (told.length > SHOWN) report(`and ${told.length - SHOWN} more`);
+      for (const text of problems.slice(0, SHOWN)) report(text);
+      if (problems.length > SHOWN) report(`and ${problems.length - SHOWN} more`);
     },
   };
 }
 
 /**
- * Reads the people, the ticket and the end from a comment.
+ * Reads the people, the ticket and the expiry from a comment.
  *
  * @param {Declared} one
  * @param {Pick<Team, "ticket">} team
@@ -172,7 +172,7 @@ function readComment({ comment = "" }, { ticket }) {
 }
 
 /** @param {import("pulumi-email-security/policy").RiskCode[]} codes */
-function worded(codes) {
+function formatRisks(codes) {
   return codes.length === 0 ? undefined : codes.map((code) => `${RISKS[code].title} (${code})`).join(", ");
 }
 

@@ -3,7 +3,7 @@ import { NO_STACK_CONFIG, readConfiguration } from "../resources/configuration";
 import { createTenantClient } from "../resources/create-tenant-client";
 import { assertNoMisspelledVariables } from "../resources/setting-names";
 import { formatErrorWithCode } from "../settings/email-security-error";
-import { sanitizeMultiline } from "../settings/text";
+import { printError } from "./print-error";
 
 /** The exit codes of all commands; `docs/reference/exit-codes.md` documents them. */
 export const EXIT = {
@@ -32,7 +32,7 @@ export function wrapAction<Args extends unknown[]>(
       assertNoMisspelledVariables(process.env);
       process.exitCode = await action(...args);
     } catch (error) {
-      console.error(sanitizeMultiline(`error: ${formatErrorWithCode(error)}`));
+      printError(formatErrorWithCode(error));
       if (process.env["EMAIL_SECURITY_DEBUG"]) console.error(error);
       process.exitCode = EXIT.error;
     }

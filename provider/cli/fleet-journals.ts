@@ -52,7 +52,7 @@ async function openJournal(
     const lastApplied = await readLastApplied(database, { ...scope, stacks });
     if (lastApplied.otherBackendCount > 0) {
       log(
-        `note: the journal has ${formatCount(lastApplied.otherBackendCount, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+        `note: the journal has ${formatCount(lastApplied.otherBackendCount, "rollout")} of this project with another state backend, which don't apply to these stacks. To use them, set PULUMI_BACKEND_URL to their backend.`,
       );
     }
     return { lastApplied, database, scope };
@@ -68,7 +68,9 @@ async function getBackendFingerprint(file: string, log: (line: string) => void):
   try {
     return resolveStateBackend(process.env, getProjectDirectory(file)).fingerprint;
   } catch (error) {
-    log(`note: rollouts with any state backend are looked at: ${formatErrorWithCode(error)}`);
+    log(
+      `note: rollouts with any state backend are used, because this project's backend is unknown: ${formatErrorWithCode(error)}`,
+    );
     return undefined;
   }
 }

@@ -7,7 +7,7 @@ import { quote, sanitizeMultiline } from "../settings/text";
 
 /** The end of the help text for `--database`. */
 export const DATABASE_DEFAULT_HELP =
-  "default: EMAIL_SECURITY_DATABASE, which no list of processes shows; the password may be in PGPASSWORD or ~/.pgpass too";
+  "default: EMAIL_SECURITY_DATABASE, which process lists don't show; the password can also be in PGPASSWORD or ~/.pgpass";
 
 /** The location of the journal. */
 export interface JournalOptions {
@@ -22,7 +22,7 @@ export interface JournalOptions {
 export function addJournalOption(command: Command, description: string): Command {
   return command.option(
     "--database <place>",
-    `${description} (${DATABASE_DEFAULT_HELP}; else .email-security/rollouts.db)`,
+    `${description} (${DATABASE_DEFAULT_HELP}; otherwise .email-security/rollouts.db)`,
   );
 }
 
@@ -35,7 +35,7 @@ export function getJournalLocation(databaseOption: string | undefined): string |
   if (databaseOption !== undefined && databaseOption !== lastWarnedUrl && hasPassword(databaseOption)) {
     lastWarnedUrl = databaseOption;
     console.error(
-      "warning: whoever may list the processes of this machine can read the password in --database. Give the address by EMAIL_SECURITY_DATABASE instead; or leave its password out, and give it by PGPASSWORD or a line in ~/.pgpass.",
+      "warning: anyone who can list this machine's processes can read the password in --database. Set the address in EMAIL_SECURITY_DATABASE instead, or set only the password in PGPASSWORD or ~/.pgpass.",
     );
   }
   return databaseOption ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
@@ -54,7 +54,7 @@ export async function getExistingJournalLocation(databaseOption: string | undefi
   const journalUrl = getJournalLocation(databaseOption);
   if (journalUrl !== undefined) {
     const source = databaseOption === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
-    await assertJournalExists(journalUrl, `Fix ${source}, or leave it out for the journal of this directory`);
+    await assertJournalExists(journalUrl, `Fix ${source}, or omit it to use the journal of this directory`);
   }
   return journalUrl;
 }
@@ -89,6 +89,6 @@ export async function assertJournalExists(journalUrl: string, advice: string): P
   if (isPostgresUrl(journalUrl) || lstatSync(journalUrl, { throwIfNoEntry: false }) !== undefined) return;
   const { JournalError } = await import("../rollout/database/journal-error.js");
   throw new JournalError(
-    `There is no rollouts' journal at ${quote(journalUrl, 300)}, and none was made: only \`email-security rollout\` makes one. ${advice}.`,
+    `There is no rollout journal at ${quote(journalUrl, 300)}, and none was created: only \`email-security rollout\` creates one. ${advice}.`,
   );
 }

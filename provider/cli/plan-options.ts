@@ -38,14 +38,14 @@ export async function findDefaultFile(): Promise<string> {
   if (onlyFile !== undefined && topLevelFiles.length === 1) return onlyFile;
   const names = topLevelFiles.slice(0, 5).map(sanitizeLine).join(", ");
   throw new ConfigurationError(
-    `There are several tenants' files (${names}${topLevelFiles.length > 5 ? ", …" : ""}); name the one that is meant.`,
+    `There are settings files of several tenants (${names}${topLevelFiles.length > 5 ? ", …" : ""}); specify one of them.`,
   );
 }
 
 /** Adds the options for the input of a plan. */
 export function addPlanOptions(command: Command): Command {
   return command
-    .option("--stack <name>", "Use this stack's last state, to tell removals from unmanaged entries")
+    .option("--stack <name>", "Use this stack's last state, to distinguish removals from unmanaged entries")
     .option("--resource <name>", "Select the TenantSettings of the stack, where it has several")
     .option("--name <name>", "Set the tenant's name (default: from the file's name)")
     .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
@@ -54,7 +54,7 @@ export function addPlanOptions(command: Command): Command {
     .addOption(createTodayOption())
     .option(
       "--from-preview [file]",
-      "Plan any program by its preview: run `pulumi preview --json`, or read its output from a file, or - for stdin",
+      "Plan any program from its preview: run `pulumi preview --json`, or read its output from a file, or - for stdin",
     )
     .option("--provider <name>", "Select the Provider of the tenant, for --from-preview");
 }
@@ -65,9 +65,7 @@ const FAIL_ON_LEVELS = ["risk", "warning"] as const;
 export type FailOnLevel = (typeof FAIL_ON_LEVELS)[number];
 
 export function createFailOnOption(): Option {
-  return new Option("--fail-on <level>", "Exit with 3 when a change is a risk, or when there is any warning").choices(
-    FAIL_ON_LEVELS,
-  );
+  return new Option("--fail-on <level>", "Exit with 3 on a risky change, or on any warning").choices(FAIL_ON_LEVELS);
 }
 
 /** Returns the `--fail-on` blocker of a plan; undefined if it doesn't apply. */
@@ -77,11 +75,11 @@ export function findFailOnBlocker({ changes }: Plan, failOn: FailOnLevel | undef
     ({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"),
   );
   if (flaggedChanges.length === 0) return undefined;
-  const summary = `${flaggedChanges.length} ${flaggedChanges.length === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
-  const denyAdvice = "Keep the line of a deny that you end, with an `expires` in the past.";
+  const summary = `${flaggedChanges.length} ${flaggedChanges.length === 1 ? "change is" : "changes are"} blocked by --fail-on ${failOn}`;
+  const denyAdvice = "To end a deny, keep its line and set `expires` to a past date.";
   return {
     code: FAIL_ON_BLOCKER,
-    message: `${summary}. Fix what is reported; where it is meant, say why in the entry's \`acceptRisk\`. ${denyAdvice}`,
+    message: `${summary}. Fix what is reported. If a risk is intended, give the reason in the entry's \`acceptRisk\`. ${denyAdvice}`,
   };
 }
 
@@ -99,7 +97,7 @@ export async function createPlanFromOptions(file: string | undefined, given: Pla
   }
   if (fromPreview === undefined && given.provider !== undefined) {
     throw new ConfigurationError(
-      "--provider goes with --from-preview; a settings file has one tenant, that of the environment.",
+      "--provider requires --from-preview; a settings file has only the tenant of the environment.",
     );
   }
   const client = connect();
@@ -167,10 +165,10 @@ export function parseDate(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
   // JavaScript converts an invalid day to one of the next month.
   if (!Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === text) return text;
-  throw new InvalidArgumentError("Give a date as 2026-11-21.");
+  throw new InvalidArgumentError("Give a date such as 2026-11-21.");
 }
 
 /** Creates the option for the day to which `expires` is compared. */
 export function createTodayOption(): Option {
-  return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(parseDate);
+  return new Option("--today <date>", "Evaluate `expires` as of this day (default: today, UTC)").argParser(parseDate);
 }

@@ -35,7 +35,7 @@ export function addRepeatableSelectionOptions(command: Command): Command {
     .option("--label <condition>", `Select only tenants with ${LABEL_HELP}; repeat for several`, collectValues);
 }
 
-const WILDCARD_HELP = "* stands for any characters";
+const WILDCARD_HELP = "* matches any characters";
 const LABEL_HELP = "ring=canary, ring=canary,beta, or !ring=canary";
 
 /** Collects the values of a repeatable option. */
@@ -61,7 +61,7 @@ function parseTenantNames(option: string, values: readonly string[] | undefined)
   // Names contain no commas.
   const names = values?.flatMap((value) => value.split(",")).filter((name) => name !== "");
   if (names?.length === 0) {
-    throw new ConfigurationError(`${option} names no tenant. Give a name, or leave it out to mean all.`);
+    throw new ConfigurationError(`${option} contains no tenant. Give a name, or omit the option to select all.`);
   }
   return names;
 }
@@ -85,5 +85,5 @@ export async function resolveNamedTenant(name: string, file: string): Promise<Na
   const { targets, services } = readTargets(file);
   const [target, secondTarget] = selectTargets(targets, { only: [name] });
   if (target !== undefined && secondTarget === undefined) return { target, services };
-  throw new ConfigurationError("--tenant means several tenants; give the name of one.");
+  throw new ConfigurationError("--tenant matches several tenants; give the name of one.");
 }

@@ -15,15 +15,18 @@ export interface WriteOptions {
 /** Adds the options of a command that changes settings files. */
 export function addWriteOptions(command: Command): Command {
   return command
-    .option("--dry-run", "Show the change, and write nothing")
+    .option("--dry-run", "Show the change without writing it")
     .option("--commit", "Commit only this change, on a new branch")
-    .option("--pr", "Commit, push, and open a pull or merge request with gh or glab; without these, show its page");
+    .option(
+      "--pr",
+      "Commit, push, and open a pull or merge request with gh or glab; without these, show the page to open it",
+    );
 }
 
 /** The exit codes of these commands. */
 export const WRITE_EXIT_CODES = {
-  0: "The change is in the files, and committed and opened for review if requested; or there was nothing to change",
-  1: "An error occurred, or the change is refused; no file is changed, and earlier commits are listed",
+  0: "The change is written, and committed and opened for review if requested; or there is nothing to change",
+  1: "An error occurred, or the change is rejected; no file is changed, and earlier commits are listed",
   2: "With --pr: everything is pushed, and you still have to open the pull or merge request",
 } as const;
 

@@ -118,12 +118,12 @@ export function getEndpointPathHint(baseUrl: string): string | undefined {
   const { origin, pathname } = new URL(baseUrl);
   const [, prefix = "", endpoint] = ENDPOINT_PATH.exec(pathname) ?? [];
   if (endpoint === undefined) return undefined;
-  return `The address (baseUrl) ends in ${quote(endpoint)}, and requests add /api/v1/… themselves: drop that path, and try ${quote(`${origin}${prefix}`)}.`;
+  return `The address (baseUrl) ends in ${quote(endpoint)}, but the client adds /api/v1/… to it: remove that path, and try ${quote(`${origin}${prefix}`)}.`;
 }
 
 function buildProxyConfigurationError(): ConfigurationError {
   // The cause would reveal the proxy's address, including its password.
-  return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
+  return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY in the environment isn't a valid proxy address.");
 }
 
 /**
@@ -133,14 +133,14 @@ function buildProxyConfigurationError(): ConfigurationError {
  */
 export function normalizeBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   const url = URL.parse(baseUrl);
-  const advice = "Give an address such as https://mail-security.example.";
+  const advice = "Set it to an address such as https://mail-security.example.";
   if (url === null)
     throw new ConfigurationError(
       // Doesn't show the value, which may be a misplaced key.
-      `The service's address (baseUrl) is not a URL. ${advice}`,
+      `The service's address (baseUrl) isn't a valid URL. ${advice}`,
     );
   if (url.username !== "" || url.password !== "") {
-    throw new ConfigurationError(`The service's address (baseUrl) holds a user name or a password. ${advice}`);
+    throw new ConfigurationError(`The service's address (baseUrl) contains a user name or a password. ${advice}`);
   }
   if (url.search !== "" || url.hash !== "") {
     const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
@@ -150,11 +150,11 @@ export function normalizeBaseUrl(baseUrl: string, allowInsecureHttp: boolean): s
     );
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    throw new ConfigurationError(`The service's address (baseUrl) does not begin with https:// or http://. ${advice}`);
+    throw new ConfigurationError(`The service's address (baseUrl) doesn't start with https:// or http://. ${advice}`);
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
     throw new ConfigurationError(
-      `The service's address (baseUrl) is ${quote(baseUrl)}: plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
+      `The service's address (baseUrl) is ${quote(baseUrl)}: plain http would send the API key unencrypted. Use https. If you really need http, set allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;

@@ -190,7 +190,7 @@ export class AllowDenyEntries {
     assertKnownKeys("change", change, MUTABLE_FIELDS);
     const changedFields = MUTABLE_FIELDS.filter((name) => change[name] !== undefined);
     if (changedFields.length === 0) {
-      throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE_FIELDS.join(", ")}`);
+      throw new InvalidArgumentError(`change is empty; set at least one of ${MUTABLE_FIELDS.join(", ")}`);
     }
     return await this.#transport.send({
       method: "PATCH",

@@ -18,7 +18,7 @@ export function parseAllowedServices(
     const url = URL.parse(address);
     if (url !== null && /^https?:$/.test(url.protocol)) return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
     throw new ConfigurationError(
-      `${ALLOWED_SERVICES_VARIABLE} holds ${quote(address)}, which isn't a valid address; write addresses such as https://mail-security.example, with commas between them.`,
+      `${ALLOWED_SERVICES_VARIABLE} contains ${quote(address)}, which isn't a valid address; write addresses such as https://mail-security.example, separated by commas.`,
     );
   });
 }
@@ -49,6 +49,6 @@ export function assertAllowedService(baseUrl: string, environment: Readonly<Reco
   const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
   if (isAllowedService(services, address)) return;
   throw new ConfigurationError(
-    `The service's address (baseUrl) is ${quote(address)}, to which this run sends no key: ${ALLOWED_SERVICES_VARIABLE} does not name it. Nothing was sent. If it is meant, set it where the run is started: ${ALLOWED_SERVICES_VARIABLE}=${[...services, address].join(",")}`,
+    `The service's address (baseUrl) is ${quote(address)}, which isn't in ${ALLOWED_SERVICES_VARIABLE}, so this run doesn't send the API key to it. Nothing was sent. If the address is correct, set the variable where the run is started: ${ALLOWED_SERVICES_VARIABLE}=${[...services, address].join(",")}`,
   );
 }

@@ -12,7 +12,7 @@ export class ApiKey {
     if (typeof key !== "string" || key === "") throw new ConfigurationError("The API key (apiKey) is empty.");
     if (!/^[\x21-\x7e]+$/.test(key)) {
       throw new ConfigurationError(
-        "The API key (apiKey) holds white space, a line break or a character outside ASCII, which no header can carry. Check how it was copied.",
+        "The API key (apiKey) contains white space, a line break or a non-ASCII character, which a header can't contain. Check how it was copied.",
       );
     }
     this.#key = key;

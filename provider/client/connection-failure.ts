@@ -34,25 +34,26 @@ export function describeConnectionFailure(
 ): { readonly how: string; readonly advice: string; readonly cause: Error } {
   const code = getErrorCode(error);
   const message = key.sanitize(error instanceof Error ? error.message || code : String(error));
-  const reason = NOT_TLS_CODES.includes(code) ? "what answers there does not speak TLS; is it http?" : message;
+  const reason = NOT_TLS_CODES.includes(code) ? "the server doesn't speak TLS; does it use plain http?" : message;
   const tunnelStatus = getTunnelRefusalStatus(error);
   const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
-  const description = tunnelStatus === undefined ? reason : `the proxy of HTTPS_PROXY answered ${tunnelStatus}`;
+  const description = tunnelStatus === undefined ? reason : `the proxy in HTTPS_PROXY responded with ${tunnelStatus}`;
   return {
-    how: `${proxy}: ${description || "the connection broke"}`,
+    how: `${proxy}: ${description || "the connection was lost"}`,
     advice: adviseOnConnection(code, tunnelStatus),
     cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
   };
 }
 
 function adviseOnConnection(code: string, tunnelStatus: number | undefined): string {
-  if (tunnelStatus === 407) return "It wants a user name and password, or others: http://user:password@proxy:port.";
+  if (tunnelStatus === 407)
+    return "The proxy requires a user name and password, or rejected those it got: write http://user:password@proxy:port.";
   if (UNKNOWN_AUTHORITY_CODES.includes(code)) {
     const advice =
-      "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";
+      "If the certificate is from your company's own authority, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.";
     return process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
-      ? `${advice} NODE_TLS_REJECT_UNAUTHORIZED=0 is not followed: the key would go to whoever answers.`
+      ? `${advice} NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored, because it would send the key to any server that responds.`
       : advice;
   }
-  return "Check that the address is right and can be reached from here.";
+  return "Check that the address is correct and reachable from here.";
 }

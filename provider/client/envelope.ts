@@ -25,7 +25,7 @@ export function describeItemExcess(envelope: EnvelopeKind, body: unknown): strin
   const limit = envelope === "items" ? MAX_RESPONSE_ITEMS.items : MAX_RESPONSE_ITEMS.others;
   if (!Array.isArray(items) || items.length <= limit) return undefined;
   const expectation = envelope === "items" ? "the reference has at most 5" : `a page has at most ${SETTINGS_PAGE_SIZE}`;
-  return `it lists ${items.length} items where ${expectation}; more than ${limit} are not read`;
+  return `it lists ${items.length} items, but ${expectation}; the client reads at most ${limit}`;
 }
 
 /** Returns what is wrong with the envelope of a body; undefined if it is the expected one. */
@@ -41,11 +41,11 @@ export function describeEnvelopeMismatch(expected: EnvelopeKind, body: unknown):
 function findBodyFailure(body: Record<string, unknown>): string | undefined {
   const { status, error, results } = body;
   if (!("results" in body)) {
-    return typeof error === "string" ? "it holds `error` instead of `results`" : undefined;
+    return typeof error === "string" ? "it has `error` instead of `results`" : undefined;
   }
   if (isFailureStatus(status)) return `the \`status\` in its body is ${quote(status, 40)}`;
-  if (isNonEmpty(error)) return "it holds `error` in addition to `results`";
-  return isRecord(results) && isNonEmpty(results["error"]) ? "it holds `error` inside `results`" : undefined;
+  if (isNonEmpty(error)) return "it has `error` in addition to `results`";
+  return isRecord(results) && isNonEmpty(results["error"]) ? "it has `error` inside `results`" : undefined;
 }
 
 /**
@@ -69,38 +69,38 @@ function describeShapeMismatch(expected: EnvelopeKind, body: Record<string, unkn
   if (!("results" in body)) return undefined;
   const { results, pagination } = body;
   if (expected === "array") {
-    return isRecord(results) ? "`results` is an object where the reference has an array" : undefined;
+    return isRecord(results) ? "`results` is an object, but the reference has an array" : undefined;
   }
-  if (Array.isArray(results)) return "`results` is an array where the reference has an object";
+  if (Array.isArray(results)) return "`results` is an array, but the reference has an object";
   if (!isRecord(results)) return undefined;
   if (expected === "object" && Array.isArray(results["items"])) {
-    return "`results` is a list of `items` where the reference has one object";
+    return "`results` is a list of `items`, but the reference has a single object";
   }
   if (expected === "items") {
     if (isRecord(pagination)) {
-      return "page data is in `pagination`, outside `results`, where the reference has none";
+      return "the page data is in `pagination`, outside `results`, but the reference has no page data";
     }
-    return "total" in results ? "page data stands inside `results` where the reference has none" : undefined;
+    return "total" in results ? "the page data is inside `results`, but the reference has no page data" : undefined;
   }
   if (expected === "settings-page" && isRecord(pagination) && !("total" in results)) {
-    return "the page data is in `pagination`, outside `results`, where the reference has it inside";
+    return "the page data is in `pagination`, outside `results`, but the reference has it inside";
   }
   if (expected === "paginated" && !isRecord(pagination) && "total" in results) {
-    return "the page data is inside `results` where the reference has it outside, in `pagination`";
+    return "the page data is inside `results`, but the reference has it outside, in `pagination`";
   }
   if (isRecord(pagination) && isCount(pagination["total"]) && isCount(results["total"])) {
-    if (pagination["total"] !== results["total"]) return "its two totals, inside and outside `results`, differ";
+    if (pagination["total"] !== results["total"]) return "its two totals, inside and outside `results`, are different";
   }
   // A list without page data has the envelope of the top five. Its numbers may be null, but not all missing.
   if (!Array.isArray(results["items"])) return undefined;
   if (expected === "settings-page" && !holdsPageData(results)) {
-    return "`results` comes without page data where the reference has it inside";
+    return "`results` has no page data, but the reference has it inside";
   }
   if (expected === "paginated" && (pagination ?? undefined) === undefined) {
-    return "`results` comes without page data where the reference has it outside, in `pagination`";
+    return "there is no page data, but the reference has it outside `results`, in `pagination`";
   }
   if (expected === "paginated" && isRecord(pagination) && !holdsPageData(pagination)) {
-    return "`pagination`, outside `results`, is without page data where the reference has it there";
+    return "`pagination`, outside `results`, has no page data, but the reference has it there";
   }
   return undefined;
 }

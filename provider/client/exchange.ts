@@ -126,7 +126,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   #settle(failure: Error | undefined): void {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#onAbort);
-    if (this.#head === undefined) this.#reject(failure ?? new Error("the answer has no head"));
+    if (this.#head === undefined) this.#reject(failure ?? new Error("the response has no head"));
     else this.#resolve({ ...this.#head, ...decodeBody([...this.#blocks, ...this.#chunks], failure) });
   }
 }

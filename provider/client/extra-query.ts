@@ -22,13 +22,15 @@ export function addExtraQuery(query: Query, extra: ExtraQuery | undefined): Quer
     .map(([name, value]): [string, string] => {
       if (Object.hasOwn(query, name)) {
         throw new InvalidArgumentError(
-          `extra holds ${quote(name)}, for which this call has a property of its own; give it there`,
+          `extra contains ${quote(name)}, but this call has its own property for it; use that`,
         );
       }
       const isNumber = typeof value === "number" && Number.isFinite(value);
       if (!isNumber && typeof value !== "string" && typeof value !== "boolean") {
         const formatted = typeof value === "number" ? String(value) : quote(value);
-        throw new InvalidArgumentError(`extra.${name} must be a text, a finite number or a boolean, not ${formatted}`);
+        throw new InvalidArgumentError(
+          `extra.${name} must be a string, a finite number or a boolean, not ${formatted}`,
+        );
       }
       return [name, String(value)];
     });

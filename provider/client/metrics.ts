@@ -111,7 +111,7 @@ export class Metrics {
     if (entityType !== undefined) assertOneOf("entity_type", ["user", "group"], entityType);
     assertNotBlank("entity_type_parameter", parameter);
     if (parameter === "days") {
-      throw new InvalidArgumentError('entity_type_parameter can\'t be "days": that is the name of the period');
+      throw new InvalidArgumentError('entity_type_parameter can\'t be "days", because the period has that name');
     }
     return await this.#transport.send({
       method: "GET",

@@ -221,7 +221,7 @@ export class Pacer {
   #buildCircuitOpenError({ requestText, request }: PacedCall, lastError: LastFailure): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
-      `${lastError.message} Since requests kept failing, ${requestText} was not sent. ${this.#describeProgress()}`,
+      `${lastError.message} Because requests kept failing, ${requestText} was not sent. ${this.#describeProgress()}`,
       { request, cause: lastError.error },
     );
   }
@@ -245,8 +245,8 @@ export class Pacer {
   /** Describes the completed writes, and says that the rest can be done later. */
   #describeProgress(): string {
     const counts = [...this.#confirmedWrites].map(([method, count]) => `${count} ${method}`);
-    const confirmedText = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
-    return `${confirmedText}Running again is safe: it does what is left.`;
+    const confirmedText = counts.length === 0 ? "" : `The changes confirmed so far (${counts.join(", ")}) stay. `;
+    return `${confirmedText}You can safely run again: only the remaining changes are made.`;
   }
 }
 
@@ -293,7 +293,7 @@ function buildTokenRefusedError(
   const reason = cause instanceof Error ? cause.message : String(cause);
   const [againText, earlierText] = lastError === undefined ? ["", ""] : [" again", ` Before: ${lastError.message}`];
   if (cause instanceof RunCancelledError) {
-    const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay; running again does the rest.${earlierText}`;
+    const message = `The run was cancelled, so ${requestText} was not sent${againText}. Completed changes stay. Run again to make the rest.${earlierText}`;
     return new CancelledError("ERR_CANCELLED", message, { request, cause });
   }
   return new TokenRefusedError("ERR_NO_TOKEN", `${requestText} was not sent${againText}: ${reason}.${earlierText}`, {
@@ -303,13 +303,13 @@ function buildTokenRefusedError(
 }
 
 function assertDeadline(deadline: Deadline | undefined): void {
-  if (deadline?.isExpired()) throw new Error("the time of what asked for it is over");
+  if (deadline?.isExpired()) throw new Error("the deadline of the operation passed");
 }
 
 function buildNotSentError({ requestText, request }: PacedCall, { refusal }: PauseTooLongError): RateLimitedError {
   return new RateLimitedError(
     "ERR_RATE_LIMITED",
-    `${requestText} was not sent, since the service asked to wait for longer than this run does: ${refusal.message}`,
+    `${requestText} was not sent, because the service requires a longer wait than this run allows: ${refusal.message}`,
     { request, cause: refusal, serviceMessage: refusal.serviceMessage, retryAfterMs: refusal.retryAfterMs },
   );
 }

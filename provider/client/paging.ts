@@ -123,7 +123,7 @@ export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<
     const isStable =
       yieldedNames.size === yieldedCountBefore && (hasTotal || haveSameNames(currentNames, previousNames));
     previousNames = currentNames;
-    if (!isStable) throw new ListChangedError("the last whole reading differs from the one before");
+    if (!isStable) throw new ListChangedError("the last complete reading differs from the one before");
   });
 }
 
@@ -152,7 +152,7 @@ async function* readUntilConsistent<Item, Output>(
     }
   }
   throw new ListUnstableError(
-    `The ${list.name} could not be read consistently in ${attempts} attempts: ${reason}. Somebody may be changing it; run again when it is quiet.`,
+    `The ${list.name} could not be read consistently in ${attempts} attempts: ${reason}. Someone may be changing it; run again later.`,
   );
 }
 
@@ -177,7 +177,7 @@ async function* readPages<Item>(
       maxPages = Math.min(maxPages + Math.ceil((answer.total ?? 0) / answer.items.length), ABSOLUTE_MAX_PAGES);
     }
     if (page > 1 && answer.total !== total) {
-      throw new ListChangedError(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
+      throw new ListChangedError(`its total changed from ${total ?? "none"} to ${answer.total ?? "none"}`);
     }
     total = answer.total;
     count += answer.items.length;
@@ -192,7 +192,8 @@ async function* readPages<Item>(
       if (identity === undefined) continue;
       // One response is a single point in time, so identical rows in it are real duplicates at the service.
       const isDuplicate = isIdenticalItem(item, pageItems.get(identity));
-      if (seenIdentities.has(identity) && !isDuplicate) throw new ListChangedError(`${excerpt(identity)} came twice`);
+      if (seenIdentities.has(identity) && !isDuplicate)
+        throw new ListChangedError(`${excerpt(identity)} was listed twice`);
       seenIdentities.add(identity);
       pageItems.set(identity, item);
       identifiedCount += 1;
@@ -201,15 +202,15 @@ async function* readPages<Item>(
     const unidentifiedPage =
       identifiedCount === 0 && answer.items.length > 0 ? JSON.stringify(answer.items) : undefined;
     if (unidentifiedPage !== undefined && unidentifiedPage === previousUnidentifiedPage) {
-      throw new ListChangedError(`page ${page} is page ${page - 1} again`);
+      throw new ListChangedError(`page ${page} is the same as page ${page - 1}`);
     }
     previousUnidentifiedPage = unidentifiedPage;
     const isDone = answer.items.length === 0 || (total !== undefined && count >= total);
     if (isDone && total !== undefined && count !== total) {
-      throw new ListChangedError(`its pages hold ${count} items but its total says ${total}`);
+      throw new ListChangedError(`its pages have ${count} items, but its total is ${total}`);
     }
     if (answer.items.length === 0 && (answer.page ?? page) !== page) {
-      throw new ListChangedError(`asked for page ${page}, it answered with page ${answer.page}, which is empty`);
+      throw new ListChangedError(`for page ${page}, it returned page ${answer.page}, which is empty`);
     }
     yield answer;
     if (isDone) return;
@@ -218,7 +219,7 @@ async function* readPages<Item>(
 }
 
 function buildEndlessListError({ name }: { readonly name: string }, limit: string): ListUnstableError {
-  return new ListUnstableError(`The ${name} did not end within ${limit}; the service seems to page wrongly.`);
+  return new ListUnstableError(`The ${name} did not end within ${limit}; the service's paging seems to be broken.`);
 }
 
 function buildReadTooLongError(
@@ -227,9 +228,9 @@ function buildReadTooLongError(
   items: number,
   total: number | undefined,
 ): ListUnstableError {
-  const totalText = total === undefined ? "" : ` of the ${total} that it announces`;
+  const totalText = total === undefined ? "" : ` of the announced ${total}`;
   return new ListUnstableError(
-    `The ${name} did not end within ${MAX_READ_MS / 60_000} minutes, and reading it was stopped: ${pages} pages had come, with ${items} items${totalText}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+    `Reading the ${name} was stopped, because it did not end within ${MAX_READ_MS / 60_000} minutes. It returned ${pages} pages with ${items} items${totalText}, which are not used. The service is too slow, or its paging is broken; run again later.`,
   );
 }
 

@@ -40,7 +40,7 @@ export function assertKnownKeys(name: string, value: object, allowed: readonly s
   for (const [key, propertyValue] of Object.entries(value)) {
     if (propertyValue === undefined || allowed.includes(key)) continue;
     throw new InvalidArgumentError(
-      `${name} holds ${quote(key)}, which this call does not take; it takes ${allowed.join(", ")}`,
+      `${name} contains ${quote(key)}, which isn't a parameter of this call; the parameters are ${allowed.join(", ")}`,
     );
   }
 }
@@ -48,7 +48,7 @@ export function assertKnownKeys(name: string, value: object, allowed: readonly s
 /** @throws {InvalidArgumentError} if `value` isn't a string. */
 export function assertText(name: string, value: string): void {
   if (typeof value !== "string") {
-    throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
+    throw new InvalidArgumentError(`${name} must be a string, not ${quote(value)}`);
   }
 }
 
@@ -84,11 +84,11 @@ export function encodePathSegment(name: string, id: string): string {
     throw new InvalidArgumentError(`${name} is longer than ${MAX_ID_LENGTH} characters: ${quote(id, 40)}`);
   }
   if (id === "." || id === "..") {
-    throw new InvalidArgumentError(`${name} can't be "${id}": in an address, that is a directory`);
+    throw new InvalidArgumentError(`${name} can't be "${id}", because a URL treats that as a directory`);
   }
   if (/\p{Cs}/u.test(id)) {
     throw new InvalidArgumentError(
-      `${name} holds half a character (an unpaired surrogate), which no address can carry`,
+      `${name} contains half a character (an unpaired surrogate), which a URL can't contain`,
     );
   }
   return encodeURIComponent(id);

@@ -42,7 +42,7 @@ export function parseResponse<T>(response: HttpResponse, context: ResponseContex
   const body = context.key.isContainedIn(response.text) ? (context.key.redactBody(parsed) ?? parsed) : parsed;
   const buildBodyError = (problem: BodyProblem, description: string): ServiceError => {
     const serviceMessage = extractServiceMessage(body, context.key);
-    const messageSuffix = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
+    const messageSuffix = serviceMessage === undefined ? "" : `; the service reports: ${serviceMessage}`;
     const message = `${context.requestText} answered ${response.status}, but ${description}${messageSuffix}`;
     return buildServiceError(classifyResponse({ body: problem }), message, {
       request: context.request,
@@ -57,7 +57,7 @@ export function parseResponse<T>(response: HttpResponse, context: ResponseContex
   if (itemExcess !== undefined) throw buildBodyError("too large", itemExcess);
   const validated = context.schema.safeParse(body);
   if (validated.success) return validated.data;
-  const description = `its body is not what the reference says: ${formatSchemaErrors(validated.error)}`;
+  const description = `its body doesn't match the reference: ${formatSchemaErrors(validated.error)}`;
   throw buildBodyError("shape", description);
 }
 
@@ -80,13 +80,13 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
   if (text.trim() === "") {
     // If a deletion took effect, a second one returns 404, so its outcome can be verified.
     const problem = context.request.method === "DELETE" ? "empty deletion" : "empty";
-    throw buildParseError(problem, "an empty body where JSON was due");
+    throw buildParseError(problem, "an empty body instead of JSON");
   }
   // Built only for failures, because redaction takes longer than everything else here.
   const quoteBody = () => quote(context.key.redactParts(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice =
-      context.addressHint ?? "Is the address that of the service itself, and no sign-in page or proxy in between?";
+      context.addressHint ?? "Check that the address is the service's own, and not that of a sign-in page or a proxy.";
     throw buildParseError("html", `an HTML page instead of JSON: ${quoteBody()}. ${advice}`);
   }
   if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
@@ -97,16 +97,16 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
     return parseJson(text);
   } catch (error) {
     if (error instanceof TooManyValuesError) {
-      const description = `JSON of more than ${error.message}, which is not read: ${quoteBody()}`;
+      const description = `JSON with more than ${error.message}, which is too much to read: ${quoteBody()}`;
       throw buildParseError("too large", description);
     }
     const encoding = getHeader(response, "content-encoding");
     if (encoding !== undefined) {
       const coding = quote(context.key.redact(encoding), 60);
-      throw buildParseError("content type", `a body encoded as ${coding}, which was not asked for`);
+      throw buildParseError("content type", `a body encoded as ${coding}, which the client did not request`);
     }
     // The parser's message quotes the body without a limit.
-    throw buildParseError("truncated", `JSON that can't be read or breaks off: ${quoteBody()}`);
+    throw buildParseError("truncated", `JSON that is invalid or truncated: ${quoteBody()}`);
   }
 }
 
@@ -137,26 +137,26 @@ function adviseOnResponse(
     case "ERR_REDIRECT": {
       const location = getHeader(response, "location");
       const target = location === undefined ? "" : ` to ${quote(key.sanitize(location))}`;
-      return `a redirect${target}, which is refused because it would carry the API key elsewhere. ${addressHint ?? "Configure the address that answers itself."}`;
+      return `a redirect${target}, which is not followed because it would send the API key elsewhere. ${addressHint ?? "Configure the address that responds without a redirect."}`;
     }
     case "ERR_RATE_LIMITED":
       return `Too many requests; ${formatWait(waitMs, RETRY_DEADLINE_MS)}, then run again.`;
     case "ERR_BAD_REQUEST":
-      return "The service found the request invalid; nothing was changed.";
+      return "The service rejected the request as invalid; nothing was changed.";
     case "ERR_AUTH":
-      return "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.";
+      return "The service does not accept this API key; check the key, and that it belongs to this address and tenant.";
     case "ERR_NOT_FOUND": {
-      const advice = "Either it does not exist for this tenant, or this is not the service's address.";
+      const advice = "Either it does not exist for this tenant, or the address isn't the service's.";
       return addressHint === undefined ? advice : `${advice} ${addressHint}`;
     }
     case "ERR_CONFLICT":
-      return "It exists already, or collides with another entry.";
+      return "It already exists, or conflicts with another entry.";
     case "ERR_SERVER": {
       const wait = (waitMs ?? 0) > RETRY_DEADLINE_MS ? ` First ${formatWait(waitMs, RETRY_DEADLINE_MS)}.` : "";
-      return `The service failed; running again is safe.${wait}`;
+      return `The service failed. You can safely run again.${wait}`;
     }
     default:
-      return addressHint ?? "The service's reference does not name this status.";
+      return addressHint ?? "The service's reference does not define this status.";
   }
 }
 

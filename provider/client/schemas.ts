@@ -55,7 +55,7 @@ export const threat = z
       .describe("The action on the message, such as `quarantined`, `moved_to_trash` or `none`."),
     criticality: optionalText
       .transform((criticality) => criticality as Criticality | undefined)
-      .describe("How bad it is, such as `high`."),
+      .describe("The severity, such as `high`."),
     verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
     detection_time: optionalText,
     time: optionalText,
@@ -73,7 +73,7 @@ export const threat = z
     threat_indicators: buildArraySchema(threatIndicator)
       .nullish()
       .transform((indicators) => indicators ?? [])
-      .describe("Why the message was found to be a threat."),
+      .describe("Why the service classified the message as a threat."),
   })
   .meta({ title: "Threat" });
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
@@ -81,8 +81,8 @@ export type Threat = z.infer<typeof threat>;
 
 const phishingReportFields = {
   id,
-  original_email_internet_message_id: optionalText.describe("The Internet Message ID of the reported mail."),
-  report_internet_message_id: optionalText.describe("The Internet Message ID of the report mail that the user sent."),
+  original_email_internet_message_id: optionalText.describe("The Internet Message ID of the reported message."),
+  report_internet_message_id: optionalText.describe("The Internet Message ID of the report that the user sent."),
   reasoning: optionalText,
   report_date: optionalText,
   reporter: optionalText,
@@ -112,7 +112,7 @@ export const phishingReportDetail = z.object({
 /** A single phishing report with details (reference, table "Phishing report (detail form)"). */
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
-const threatCount = z.number().int().nonnegative().describe("How many threats there were.");
+const threatCount = z.number().int().nonnegative().describe("The number of threats.");
 
 /** The number of threats on one day (reference, table "Other result shapes"). */
 export const threatsOnDay = z.object({ date: z.string(), count_threats: threatCount }).meta({ title: "ThreatsOnDay" });
@@ -167,7 +167,7 @@ export const allowDenyEntry = z
     value: z.string().describe("The domain, IP address or mailbox."),
     verdict_scope: optionalText
       .transform((scope) => scope as VerdictScope | undefined)
-      .describe("Which verdicts the entry overrides."),
+      .describe("The verdicts that the entry overrides."),
     comment: optionalText,
     created_at: optionalText,
     created_by: optionalText,
@@ -198,7 +198,7 @@ export const vipEmployee = z
     added_by: optionalText,
     date_added: optionalText,
     updated_at: optionalText,
-    source: optionalText.describe("How the mailbox became a VIP, in the service's words."),
+    source: optionalText.describe("How the mailbox became a VIP, as the service describes it."),
   })
   .meta({ title: "VipEmployeeRow" });
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
@@ -234,7 +234,7 @@ const addresses = buildArraySchema(z.string()).nullish();
 export const addVipResult = z
   .object({ added: addresses, already_vip: addresses, not_in_org: addresses })
   .refine((result) => Object.values(result).some(Array.isArray), {
-    error: "none of added, already_vip and not_in_org is there",
+    error: "added, already_vip and not_in_org are all missing",
   })
   .transform(({ added, already_vip, not_in_org }) => ({
     added: added ?? [],

@@ -229,8 +229,8 @@ export class Transport {
     }
     const isTooLarge = failure instanceof BodyTooLargeError;
     const description = isTooLarge
-      ? `more than ${this.#maxResponseBytes} bytes; reading stopped there`
-      : `${status} with a body that broke off: the connection ended in its middle`;
+      ? `more than ${this.#maxResponseBytes} bytes; reading was stopped`
+      : `${status} with a truncated body: the connection ended before the end of the body`;
     const responseClass = classifyResponse({ body: isTooLarge ? "too large" : "truncated" });
     return buildServiceError(responseClass, `${this.#describeRequest(requestInfo)} answered ${description}`, {
       request: requestInfo,
@@ -243,7 +243,7 @@ export class Transport {
     const requestText = this.#describeRequest(requestInfo);
     const responseClass = classifyResponse(observeConnectionFailure(error));
     if (error instanceof ResponseTimeoutError) {
-      const message = `${requestText} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
+      const message = `${requestText} received no complete response within ${this.#timeoutMs} ms. Check the address. If the service is slow, increase the timeout: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
       return buildServiceError(responseClass, message, { request: requestInfo });
     }
     const { how, advice, cause } = describeConnectionFailure(error, this.#key);

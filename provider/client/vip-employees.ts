@@ -226,16 +226,16 @@ export function buildNotInOrganizationError(
   const predicate = addresses.length === 1 ? "isn't a mailbox" : "aren't mailboxes";
   return new NotInOrganizationError(
     addresses,
-    `${addressText}${moreText} ${predicate} of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    `According to the service, ${addressText}${moreText} ${predicate} of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
     options,
   );
 }
 
 function assertEmails(emails: readonly string[], max = Number.MAX_SAFE_INTEGER): void {
-  if (!Array.isArray(emails)) throw new InvalidArgumentError("emails must be a list of addresses");
-  if (emails.length === 0) throw new InvalidArgumentError("emails is empty; give at least one address");
+  if (!Array.isArray(emails)) throw new InvalidArgumentError("emails must be an array of addresses");
+  if (emails.length === 0) throw new InvalidArgumentError("emails is empty; specify at least one address");
   if (emails.length > max) {
-    throw new InvalidArgumentError(`emails holds ${emails.length} addresses; one request takes at most ${max}`);
+    throw new InvalidArgumentError(`emails has ${emails.length} addresses; one request can have at most ${max}`);
   }
   // forEach would skip holes in the array.
   for (const [at, email] of emails.entries()) assertNotBlank(`emails[${at}]`, email);

@@ -31,10 +31,10 @@ import { createWorkerCommand } from "./worker/worker-command";
 
 /** One example from each command group. */
 export const EXAMPLES = [
-  { does: "find what is wrong in the settings files", line: "lint" },
-  { does: "see what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
-  { does: "plan one change for many tenants", line: "rollout tenants.yaml" },
-  { does: "learn what an error means, and what to do", line: "explain ERR_EXISTS" },
+  { does: "Find errors in the settings files", line: "lint" },
+  { does: "Show what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
+  { does: "Plan one change for many tenants", line: "rollout tenants.yaml" },
+  { does: "Explain an error and how to fix it", line: "explain ERR_EXISTS" },
 ];
 
 /** Builds the `email-security` command, with its subcommands grouped by task. */
@@ -81,7 +81,7 @@ function buildCommands(): Command {
       .addCommand(createWorkerCommand())
       .addCommand(createFleetCommand())
       .addCommand(createTenantCommand())
-      .commandsGroup("Help, and trying out:")
+      .commandsGroup("Help and testing:")
       .addCommand(createDoctorCommand())
       .addCommand(createExplainCommand())
       .addCommand(createSandboxCommand())

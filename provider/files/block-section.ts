@@ -7,6 +7,7 @@ import {
   type FieldValue,
   findLineEnd,
   formatBlockElement,
+  getColumn,
   setElementKey,
 } from "./edit-element";
 import { EditError } from "./edit-error";
@@ -24,6 +25,8 @@ interface BlockElement extends ListElement {
   gap: string;
   /** Its lines, with the comments above and inside. */
   text: string;
+  /** The comment lines directly below that are indented more. They may be about the next element, so they outlive this one. */
+  readonly below: string;
 }
 
 /** An existing element. Its style is parsed lazily, when a new element copies it. */
@@ -32,16 +35,18 @@ class ExistingElement implements BlockElement {
   scope: string;
   gap: string;
   text: string;
+  readonly below: string;
   readonly isShort: boolean;
   readonly #base: ElementStyle;
   #style: ElementStyle | undefined;
 
-  constructor(data: unknown, gap: string, text: string, base: ElementStyle) {
+  constructor(data: unknown, { gap, text, below }: Pick<BlockElement, "gap" | "text" | "below">, base: ElementStyle) {
     const { subject, scope } = getElementIdentity(data, base);
     this.subject = subject;
     this.scope = scope;
     this.gap = gap;
     this.text = text;
+    this.below = below;
     this.isShort = !isMapping(data);
     this.#base = base;
   }
@@ -58,7 +63,7 @@ function parseElement(text: string): Node {
   const [node] = isSeq(sequence) ? sequence.items : [];
   if (node !== undefined) return node as Node;
   const [lineStart = ""] = text.trim().split("\n");
-  throw new EditError(`${quote(lineStart)} is written in a way that can't be changed`);
+  throw new EditError(`${quote(lineStart)} is written in a form that can't be edited`);
 }
 
 /** Parses a section in block style. */
@@ -79,14 +84,22 @@ export function parseBlockSection(
     let lineStart = getLineStart(text, item.start);
     while (lineStart >= offset && !dash.test(text.slice(lineStart, lineStart + column + 2)))
       lineStart = getLineStart(text, lineStart - 1);
-    if (lineStart < offset) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    if (lineStart < offset)
+      throw new EditError(`its ${name} section is written in a form that can't be edited line by line`);
     const startOffset = findCommentsStart(text, lineStart, column, offset);
     const { end } = item;
-    const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);
+    const nodeEnd = text[end - 1] === "\n" ? end : findLineEnd(text, end);
+    // Only a comment in the column of an element's keys is certainly inside the element.
+    const isBlockMapping = isMapping(data[index]) && text[item.start] !== "{";
+    const elementEnd = isBlockMapping ? findCommentsEnd(text, nodeEnd, getColumn(text, item.start) - 1) : nodeEnd;
+    const endOffset = findCommentsEnd(text, elementEnd, column);
     const element = new ExistingElement(
       data[index],
-      text.slice(offset, startOffset),
-      text.slice(startOffset, endOffset),
+      {
+        gap: text.slice(offset, startOffset),
+        text: text.slice(startOffset, elementEnd),
+        below: text.slice(elementEnd, endOffset),
+      },
       style,
     );
     offset = endOffset;
@@ -149,7 +162,7 @@ export class BlockSection implements EditableSection {
     }
     const text = formatBlockElement(element, note, style);
     const isShort = Object.keys(element).length === 1;
-    elements.insert({ ...identity, gap, text, isShort, style: { ...style, isShort } }, previous);
+    elements.insert({ ...identity, gap, text, below: "", isShort, style: { ...style, isShort } }, previous);
     this.#isModified = true;
   }
 
@@ -157,8 +170,9 @@ export class BlockSection implements EditableSection {
     const element = this.#elements.find(value, scope);
     const next = this.#elements.next(element);
     this.#elements.remove(element);
-    if (next === undefined) this.#trailingText = element.gap + this.#trailingText;
-    else next.gap = element.gap + next.gap;
+    const remaining = element.gap + element.below;
+    if (next === undefined) this.#trailingText = remaining + this.#trailingText;
+    else next.gap = remaining + next.gap;
     this.#isModified = true;
   }
 
@@ -173,7 +187,9 @@ export class BlockSection implements EditableSection {
     const { head, colon, original } = this.#location;
     if (!this.#isModified) return original;
     if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#trailingText}`;
-    return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#trailingText;
+    return (
+      head + Array.from(this.#elements, ({ gap, text, below }) => gap + text + below).join("") + this.#trailingText
+    );
   }
 }
 

@@ -92,7 +92,7 @@ export function parseCsvHeader(
       .map((cell) => quote(cell.trim()))
       .slice(0, 20)
       .join(", ");
-    const message = `has no column for the value: write value, domain or email above it. The first row is ${headerText}`;
+    const message = `has no value column; add the title value, domain or email. The first row is ${headerText}`;
     mistakes.push({ row, message });
   }
   const byField = Map.groupBy(columns, ({ field }) => field);
@@ -100,7 +100,7 @@ export function parseCsvHeader(
     // A table may have one column for domains and one for mailboxes.
     if (duplicates.length < 2 || field === "value") continue;
     const titles = duplicates.map(({ title }) => quote(title)).join(" and ");
-    mistakes.push({ row, message: `has ${duplicates.length} columns for ${field}: ${titles}; keep one` });
+    mistakes.push({ row, message: `has ${duplicates.length} columns for ${field} (${titles}); keep one` });
   }
   if (mistakes.length > 0) throw new CsvError(mistakes);
   return { columns, ignored, isHeader: true };

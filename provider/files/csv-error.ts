@@ -12,7 +12,7 @@ export class CsvError extends EmailSecurityError {
     const count = sorted.length === 1 ? "a mistake" : `${sorted.length} mistakes`;
     super(
       "ERR_CSV",
-      [`The table can't be used: it has ${count}, and nothing was written.`, ...lines, ...moreLines].join("\n"),
+      [`The table can't be imported: it has ${count}. Nothing was written.`, ...lines, ...moreLines].join("\n"),
     );
     this.mistakes = sorted;
   }

@@ -97,7 +97,7 @@ function classifyRows({ rows, columns }: CsvTable, settings: Settings | undefine
       differences.push(...rowDifferences);
       if (rowDifferences.length === 0) unchanged.push(row);
     } else {
-      const message = `is on the ${existing.list} list at ${formatLineLocation(existing.location)}; take it away there first`;
+      const message = `is on the ${existing.list} list at ${formatLineLocation(existing.location)}; remove it there first`;
       mistakes.push({ row: row.row, message });
     }
   }

@@ -33,13 +33,13 @@ export function parseCsvRow(
     const previous = cellsByField.get(field);
     if (previous === undefined) cellsByField.set(field, { text, title });
     else {
-      const message = `is ${quote(text)}, and ${quote(previous.title)} is ${quote(previous.text)}; a row holds one value`;
+      const message = `is ${quote(text)}, but ${quote(previous.title)} is ${quote(previous.text)}; a row can have only one value`;
       mistakes.push({ row, column: title, message });
     }
   }
   const section = parseRowSection(row, cellsByField, defaultSection, mistakes);
   const value = cellsByField.get("value");
-  if (value === undefined) mistakes.push({ row, message: "has no value, but its other cells are not empty" });
+  if (value === undefined) mistakes.push({ row, message: "has no value, although other cells are filled in" });
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
   const element: Record<string, ElementValue> = { [section === "vips" ? "email" : "value"]: value.text };
@@ -48,7 +48,7 @@ export function parseCsvRow(
     if (cell === undefined) continue;
     if (section === "vips" && isEntryOnlyField(field)) {
       if (field === "type") continue;
-      mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
+      mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, but VIPs don't have this field` });
       continue;
     }
     const fieldValue = parseFieldCell(field, cell.text);
@@ -101,14 +101,14 @@ function parseRowSection(
     }
   }
   if (sections.size > 1) {
-    mistakes.push({ row, message: `is said to be for ${[...sections].join(" and for ")}; keep one` });
+    mistakes.push({ row, message: `is declared for ${[...sections].join(" and for ")}; keep one` });
     return undefined;
   }
   const [section = defaultSection] = sections;
   if (section === undefined) {
     mistakes.push({
       row,
-      message: "does not say which list it is for; write allow, deny or vip, or give --list",
+      message: "has no list; write allow, deny or vip, or set --list",
     });
   }
   return section;

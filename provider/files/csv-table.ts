@@ -42,7 +42,7 @@ export function readCsv(bytes: Uint8Array, { list, delimiter }: CsvOptions = {})
     throw new CsvError(
       quoteErrors.map(({ row = 0 }) => ({
         row: row + 1,
-        message: 'has a quote (") without its partner; a quote within quotes is written twice',
+        message: 'has an unmatched quote ("); write a quote inside a quoted cell twice',
       })),
     );
   }
@@ -55,7 +55,7 @@ function decodeCsv(bytes: Uint8Array): string {
   if (firstByKey === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   const line = Buffer.from(bytes).toString("utf8").split("\uFFFD", 1)[0]?.split("\n").length ?? 1;
-  const message = `holds bytes that are no UTF-8, first in line ${line} of the file; save it as "CSV UTF-8"`;
+  const message = `contains bytes that aren't valid UTF-8, first on line ${line} of the file; save it as "CSV UTF-8"`;
   throw new CsvError([{ message }]);
 }
 
@@ -72,7 +72,7 @@ function parseTable(data: readonly (readonly string[])[], list: Section | undefi
     const row = index + 1;
     const extraCell = cells.slice(header.length).find((cell) => cell.trim() !== "");
     if (extraCell !== undefined) {
-      const message = `has more cells than the header (${quote(extraCell)}); a cell that contains the separator needs quotes around it`;
+      const message = `has more cells than the header (${quote(extraCell)}); put quotes around a cell that contains the separator`;
       mistakes.push({ row, message });
       continue;
     }
@@ -108,7 +108,7 @@ function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, strin
     const parsed = parseEntryValue(value);
     if (!ENTRY_TYPES.some((entryType) => entryType === type) || !parsed.ok || parsed.value.entryType === type)
       return [];
-    const message = `is ${quote(type)}, and ${quote(value)} isn't one; leave it out`;
+    const message = `is ${quote(type)}, but ${quote(value)} has another type; leave it out`;
     return [{ row, column: titles.get("type") ?? "type", message }];
   });
   return [...schemaMistakes, ...typeMistakes];
@@ -123,8 +123,9 @@ function findDuplicateRows(rows: readonly CsvRow[]): CsvMistake[] {
       firstByKey.set(key, row);
       return [];
     }
-    const problem = row.section === firstRow.section ? "is there twice" : `is also for ${firstRow.section}`;
-    const message = `${quote(getRowValue(row))} ${problem}, in row ${firstRow.row}; keep one of the two`;
+    const problem =
+      row.section === firstRow.section ? "is already declared" : `is already declared for ${firstRow.section}`;
+    const message = `${quote(getRowValue(row))} ${problem}, in row ${firstRow.row}; keep one of the two rows`;
     return [{ row: row.row, message }];
   });
 }

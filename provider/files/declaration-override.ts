@@ -17,7 +17,7 @@ export function checkDeclarationRemoval(
   const protection = getProtection(declaration, demands);
   // Removing an allow doesn't weaken anything.
   if (protection.demands.length === 0 && declaration.kind === "entry" && declaration.list === "allow") return [];
-  const text = `${describeDeclaration(declaration)}, as ${formatLineLocation(declaration.location)} declares it, is declared no more here`;
+  const text = `${describeDeclaration(declaration)}, declared at ${formatLineLocation(declaration.location)}, is removed here`;
   return [buildDeclarationOverride(text, declaration, location, protection)];
 }
 
@@ -31,9 +31,9 @@ export function checkDeclarationOverride(
   const protection = getProtection(inherited, demands);
   const isAllow = declaration.kind === "entry" && declaration.list === "allow";
   const [expiry, inheritedExpiry] = [getExpiryDate(declaration), getExpiryDate(inherited)];
-  const formatExpiry = (day: string): string => (day === NO_END ? "without end" : `until ${day}`);
+  const formatExpiry = (day: string): string => (day === NO_END ? "without an expiry date" : `until ${day}`);
   if (isAllow ? expiry > inheritedExpiry : expiry < inheritedExpiry) {
-    const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, and ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
+    const text = `${describeDeclaration(declaration)} is declared ${formatExpiry(expiry)} here, but ${formatExpiry(inheritedExpiry)} at ${formatLineLocation(inherited.location)}`;
     findings.push(
       buildDeclarationOverride(
         text,
@@ -49,7 +49,7 @@ export function checkDeclarationOverride(
     declaration.acceptRisk !== undefined &&
     inherited.acceptRisk === undefined
   ) {
-    const text = `${describeDeclaration(declaration)} has an \`acceptRisk\` here, and none at ${formatLineLocation(inherited.location)}`;
+    const text = `${describeDeclaration(declaration)} has \`acceptRisk\` here, but not at ${formatLineLocation(inherited.location)}`;
     findings.push(buildDeclarationOverride(text, declaration, declaration.location, { ...protection, demands: [] }));
   }
   return findings;

@@ -22,7 +22,7 @@ export function assertEditsApplied(
   const after = read(text);
   const mistake = after.findings.find(({ level }) => level === "error");
   if (mistake !== undefined) {
-    throw new EditError(`it is written in a way that can't be changed piece by piece (${formatFinding(mistake)})`);
+    throw new EditError(`it is written in a form that can't be edited in place (${formatFinding(mistake)})`);
   }
   const expected = toRecord(before.value);
   const actual = toRecord(after.value);
@@ -43,7 +43,7 @@ export function assertEditsApplied(
 }
 
 function throwUneditable(): never {
-  throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
+  throw new EditError("it is written in a form that can't be edited in place; edit it by hand");
 }
 
 /** Returns whether applying the edits to the old list yields the new one, in any order. */

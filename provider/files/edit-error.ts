@@ -4,6 +4,6 @@ import { EmailSecurityError } from "../settings/email-security-error";
 export class EditError extends EmailSecurityError {
   /** @param subject the name of the edited file in the message. */
   constructor(reason: string, subject = "The settings file") {
-    super("ERR_SETTINGS_EDIT", `${subject} can't be edited, and nothing was written: ${reason}.`);
+    super("ERR_SETTINGS_EDIT", `${subject} can't be edited: ${reason}. Nothing was written.`);
   }
 }

@@ -43,14 +43,14 @@ export const ELEMENT_FIELDS = {
     // Existing comments at the service may be as short as "---".
     schema: safeTextField("a text")
       .refine((text) => /[^\p{C}\p{Z}]/u.test(text), EMPTY_TEXT_ERROR)
-      .describe("Why it is here. The service keeps it, and shows it in its console."),
+      .describe("The reason for the entry. The service stores it and shows it in its console."),
     json: z.string(),
     columns: ["comment", "comments", "reason", "note", "notes", "description", "why"],
   },
   ticket: {
     label: "ticket",
     schema: singleLineTextField("a text").describe(
-      "Where it was asked for and decided, as INC-1042. Not sent to the service.",
+      "The ticket with the request and the decision, such as INC-1042. Not sent to the service.",
     ),
     json: z.string(),
     columns: ["ticket", "tickets", "ticketnumber", "incident", "change", "case"],
@@ -67,20 +67,20 @@ export const ELEMENT_FIELDS = {
   approvedBy: {
     label: "approved by",
     schema: singleLineTextField("a text").describe(
-      "The person who also looked at it and agreed. Not sent to the service.",
+      "The second person, who reviewed the entry and agreed. Not sent to the service.",
     ),
     json: z.string(),
     columns: ["approvedby", "approver", "approval"],
     isMetadata: true,
   },
   expires: {
-    label: "ends",
+    label: "expires",
     schema: textField('a date such as 2027-03-31, or "never"')
       .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${suggestDate(String(issue.input))}` })
       .refine((day) => !EXPIRES.test(day) || day === "never" || isValidDay(day), {
-        error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
+        error: (issue) => `is ${quote(issue.input)}, which isn't a valid date`,
       })
-      .describe("The last day (UTC) on which it is declared, as 2027-03-31; or never."),
+      .describe("The last day (UTC) on which it is declared, such as 2027-03-31, or never."),
     json: jsonTextField("The last day (UTC), or never."),
     columns: [
       "expires",
@@ -104,7 +104,7 @@ export const ELEMENT_FIELDS = {
       .refine((scope) => !isMiscasedScope(scope), {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
-      .describe(`Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`),
+      .describe(`The verdicts that the entry overrides: global or graymail. Default: ${DEFAULT_VERDICT_SCOPE}.`),
     columns: ["scope", "verdictscope"],
     parseCell: parseScopeCell,
     isEntryOnly: true,
@@ -113,7 +113,7 @@ export const ELEMENT_FIELDS = {
     label: "type",
     schema: z
       .enum(ENTRY_TYPES, { error: (issue) => formatFieldError(issue.input, formatChoices(ENTRY_TYPES)) })
-      .describe("The type of the value. Inferred from it when left out."),
+      .describe("The type of the value. Inferred from the value by default."),
     columns: ["type", "entrytype", "kind"],
     parseCell: parseTypeCell,
     isEntryOnly: true,
@@ -121,9 +121,9 @@ export const ELEMENT_FIELDS = {
   acceptRisk: {
     label: "risk accepted",
     schema: nonEmptyTextField("a text").describe(
-      "Why an entry that is refused as risky is meant all the same. Not sent to the service.",
+      "The reason to accept the risk of an entry that would otherwise be rejected. Not sent to the service.",
     ),
-    json: jsonTextField("Why its risk is accepted."),
+    json: jsonTextField("The reason to accept its risk."),
     columns: ["acceptrisk", "acceptedrisk", "riskaccepted", "riskacceptance"],
     isEntryOnly: true,
   },
@@ -240,7 +240,9 @@ function pickDefined<From extends object, Name extends keyof From>(
 function suggestDate(value: string): string {
   const today = new Date().toISOString().slice(0, 10);
   const term = parseTermDays(value) === undefined ? undefined : parseTerm(value, today);
-  return term?.ok ? `write the last day: ${term.value}, counted from today` : "write a date as 2027-03-31, or never";
+  return term?.ok
+    ? `write the last day, counted from today: ${term.value}`
+    : "write a date such as 2027-03-31, or never";
 }
 
 /** Returns whether the day exists. */

@@ -69,11 +69,9 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     const candidates = this.#bySubject.get(normalizeSubject(value, this.#base)) ?? [];
     const [element, secondElement] =
       scope === undefined ? candidates : candidates.filter((candidate) => candidate.scope === scope);
-    if (element === undefined) throw new EditError(`${quote(value)} is not in its ${this.#section}`);
+    if (element === undefined) throw new EditError(`${quote(value)} isn't listed under ${this.#section}`);
     if (secondElement !== undefined) {
-      throw new EditError(
-        `${quote(value)} is in its ${this.#section} more than once, and it was not said which is meant`,
-      );
+      throw new EditError(`${quote(value)} is listed under ${this.#section} more than once; specify its scope`);
     }
     return element;
   }
@@ -110,11 +108,11 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   findPosition(element: Readonly<Record<string, FieldValue>>, getSortKey: SortKey | undefined): InsertPosition<T> {
     const { subjectKey } = this.#base;
     const { [subjectKey]: rawSubject, scope = DEFAULT_VERDICT_SCOPE } = element;
-    if (rawSubject === undefined) throw new EditError(`what is to be added has no ${subjectKey}`);
+    if (rawSubject === undefined) throw new EditError(`the new element has no ${subjectKey}`);
     const identity = { subject: normalizeSubject(String(rawSubject), this.#base), scope: String(scope) };
     const sameSubject = this.#bySubject.get(identity.subject) ?? [];
     if (sameSubject.some((one) => one.scope === identity.scope)) {
-      throw new EditError(`${quote(identity.subject)} is in its ${this.#section} already`);
+      throw new EditError(`${quote(identity.subject)} is already listed under ${this.#section}`);
     }
     const previous =
       getSortKey === undefined

@@ -15,7 +15,7 @@ export const safeTextField = (expected: string) =>
   });
 
 /** The error message for a text without content. */
-export const EMPTY_TEXT_ERROR = "says nothing; write it, or take the line away";
+export const EMPTY_TEXT_ERROR = "has no content; add some, or remove the line";
 
 /** A safe text with content. */
 export const nonEmptyTextField = (expected: string) =>
@@ -25,14 +25,14 @@ export const nonEmptyTextField = (expected: string) =>
 export const singleLineTextField = (expected: string) =>
   nonEmptyTextField(expected)
     .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
-    .refine((text) => text === text.trim(), "has white space around it");
+    .refine((text) => text === text.trim(), "has leading or trailing white space");
 
 /** A non-negative integer. */
 export const integerField = (expected = "a whole number") =>
   z
     .number({ error: (issue) => formatFieldError(issue.input, expected) })
     .int({ error: (issue) => `must be ${expected}, not ${quote(issue.input)}` })
-    .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; it must be 0 or more` });
 
 export const booleanField = z.boolean({ error: (issue) => formatFieldError(issue.input, "true or false") });
 
@@ -40,7 +40,7 @@ export const booleanField = z.boolean({ error: (issue) => formatFieldError(issue
 export function formatFieldError(input: unknown, expected: string): string {
   if (input === undefined) return `is missing; write ${expected}`;
   return input === null
-    ? `is empty; write ${expected}, or take the line away`
+    ? `is empty; write ${expected}, or remove the line`
     : `must be ${expected}, not ${quote(input)}`;
 }
 

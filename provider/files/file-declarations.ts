@@ -63,7 +63,7 @@ function readFileDeclarations(
       const problem = isOnBothLists ? "on both lists" : "declared twice";
       addError(
         "declared-twice",
-        `${quote(declaration.rawValue)} is ${problem}, here and at ${formatLineLocation(existing.location)}; keep one of the two`,
+        `${quote(declaration.rawValue)} is ${problem}, here and at ${formatLineLocation(existing.location)}; keep one`,
         declaration.location,
       );
       return;
@@ -107,7 +107,7 @@ export function parseRemovals(source: YamlSource, { remove = {} }: SettingsFile)
       const existing = removals.get(key);
       if (existing === undefined) removals.set(key, { section, value: rawValue, location, count: 0 });
       else {
-        const message = `${quote(rawValue)} is removed twice, here and at ${formatLineLocation(existing.location)}; keep one of the two`;
+        const message = `${quote(rawValue)} is removed twice, here and at ${formatLineLocation(existing.location)}; keep one`;
         findings.push({ code: "removed-twice", level: "warning", message, place: location });
       }
     }

@@ -93,7 +93,7 @@ async function acquireDirectoryLock(
     if (!(error instanceof LockTimeout)) throw error;
     throw new EmailSecurityError(
       "ERR_SETTINGS_LOCKED",
-      `${quote(file, 300)} is being changed by ${sanitizeLine(error.holder)}, which did not finish within ${Math.round(wait.timeoutMs / 1_000)} s; nothing was written. Wait until that process has ended, or end it, and run this again.`,
+      `${quote(file, 300)} is locked by ${sanitizeLine(error.holder)}, which did not release it within ${Math.round(wait.timeoutMs / 1_000)} s. Nothing was written. Wait until that process has ended, or stop it, and run the command again.`,
       { cause: error },
     );
   }

@@ -13,14 +13,14 @@ export interface FindingRule {
 
 /** Returns the rule of a code, or a generic one for an unknown code. */
 export function getFindingRule(code: string, level: FindingLevel): FindingRule {
-  return FINDING_RULES.get(code) ?? { code, level, title: code.replaceAll("-", " "), help: "See its message." };
+  return FINDING_RULES.get(code) ?? { code, level, title: code.replaceAll("-", " "), help: "See the message." };
 }
 
 const ACCEPT_ADVICE =
   "If you need the entry, give the reason with it: `acceptRisk: …`. Reviewers see the reason; the service doesn't receive it.";
 
 const POLICY_ADVICE =
-  "The rule is under `policy` in the settings files. A file can require more than its included files, and less only if they allow it.";
+  "The rule is under `policy` in the settings files. A file can be stricter than the files it includes. It can be less strict only if they allow it.";
 
 const riskRules: FindingRule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, why }]) => ({
   code,
@@ -36,47 +36,47 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "yaml-syntax",
       "The file isn't valid YAML",
-      "Nothing in the file was used. Editors with the JSON schema of settings files show this error while you type.",
+      "Nothing in the file was used. Editors that use the JSON schema of settings files show this error while you type.",
     ),
     errorRule(
       "json-syntax",
       "A .json file isn't valid JSON",
-      "Other tools parse the file by its extension, and refuse trailing commas, comments and keys without quotes. Write JSON, or rename the file to .yaml.",
+      "Other tools parse the file by its extension, and reject trailing commas, comments and unquoted keys. Write JSON, or rename the file to .yaml.",
     ),
     errorRule(
       "yaml-tab",
       "A line is indented with a tab",
-      "YAML allows only spaces for indentation, because editors show tabs in different widths. Indent with two spaces.",
+      "YAML allows only spaces for indentation, because editors show tabs at different widths. Indent with two spaces.",
     ),
     errorRule(
       "yaml-duplicate-key",
       "Duplicate key",
-      "Only one of two values under the same key can count, and tools differ in which one. Keep one.",
+      "Only one of two values under the same key takes effect, and tools differ in which one. Keep one.",
     ),
     errorRule(
       "yaml-boolean",
       "A word that some tools read as true or false",
-      "In YAML 1.1, which many tools still use, yes, no, on, off, y and n are booleans. Put text in quotes.",
+      "In YAML 1.1, which many tools still use, yes, no, on, off, y and n are booleans. Quote the text.",
     ),
     errorRule(
       "yaml-not-text",
       "A number instead of text",
-      "YAML reads 010 as the number 10 and 1.10 as 1.1, which changes the value. Put it in quotes.",
+      "YAML reads 010 as the number 10 and 1.10 as 1.1, which changes the value. Quote it.",
     ),
     errorRule(
       "yaml-anchor",
       "An anchor, an alias or a merge key",
-      "A change of one line must not change the value of another, because a review shows only the changed lines. Repeat the value.",
+      "A change to one line must not change the value of another, because a review shows only the changed lines. Repeat the value.",
     ),
     errorRule(
       "yaml-tag",
       "A YAML tag",
-      "Tags change how a value is read, and tools differ in their support. Remove the tag, and put text in quotes.",
+      "Tags change how a value is read, and tools differ in their support for them. Remove the tag, and quote the text.",
     ),
     errorRule(
       "yaml-documents",
       "Several documents in one file",
-      "Some tools would read only the first one. Write a file for each, and `include` them.",
+      "Some tools would read only the first one. Write a separate file for each, and `include` them.",
     ),
     errorRule("yaml-hidden", "An invisible character", "It can make one line look like another. Remove it."),
     errorRule("yaml-too-large", "The file is too large", "Split it with `include`."),
@@ -85,7 +85,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
       "A file can't be read",
       "Check its path, which is relative to the file that includes it.",
     ),
-    errorRule("file-encoding", "The file isn't UTF-8", "Save it with the encoding UTF-8."),
+    errorRule("file-encoding", "The file isn't UTF-8", "Save it as UTF-8."),
     errorRule("include-circle", "A file includes itself", "Remove one of the `include` lines."),
     errorRule(
       "include-url",
@@ -101,45 +101,45 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "unknown-key",
       "Unknown key",
-      "Most unknown keys are typos, and would have no effect without this error. The message lists the valid keys.",
+      "Most unknown keys are typos, and would otherwise be ignored silently. The message lists the valid keys.",
     ),
     errorRule("invalid-value", "Invalid value", "The message says what to write."),
     errorRule(
       "declared-twice",
       "Duplicate declaration",
-      "Only one of two declarations can count. Keep one. To change a declaration of an included file, `remove` it or declare it again in the including file.",
+      "Only one of two declarations can take effect. Keep one. To change a declaration of an included file, `remove` it or declare it again in the including file.",
     ),
     errorRule(
       "loosening-refused",
       "A forbidden override",
-      "The file loosens a rule of an included file, which more people review than each file that includes it. A file can tighten such a rule, and loosen it only if the included file lists it under `mayLoosen`.",
+      "The file weakens a rule of an included file, which more people review than the files that include it. A file can tighten such a rule. It can loosen it only if the included file lists the rule under `mayLoosen`.",
     ),
     noteRule(
       "loosened",
       "An allowed override",
-      "The file loosens a rule or a declaration of an included file that permits it or doesn't protect it. Overrides are shown first, so that a review sees the differences of this tenant.",
+      "The file weakens a rule or a declaration of an included file that allows this or doesn't protect it. Overrides are shown first, so that reviewers see how this tenant differs.",
     ),
     errorRule(
       "list-overridden",
       "An included entry moves to the other list",
-      "A review must show it if a deny becomes an allow. List the entry under `remove` too.",
+      "Reviewers must see when a deny becomes an allow. List the entry under `remove` too.",
     ),
     errorRule(
       "list-options",
       "Invalid list options",
-      "The options contradict the declarations or each other. The message says which, and what to do.",
+      "The options contradict the declarations or each other. The message says which ones, and how to fix them.",
     ),
     warningRule(
       "remove-nothing",
       "A removal without effect",
-      "No included file declares this value any more, or it has a typo. Delete or correct the line.",
+      "No included file declares this value any more, or the value has a typo. Delete or correct the line.",
     ),
     warningRule("removed-twice", "Duplicate removal", "Keep one of the two."),
-    errorRule("policy-comment", "Policy: missing comment", `Say why the entry is here. ${POLICY_ADVICE}`),
+    errorRule("policy-comment", "Policy: missing comment", `Give the reason for the entry. ${POLICY_ADVICE}`),
     errorRule(
       "policy-ticket",
       "Policy: missing or invalid ticket",
-      `Name the ticket of the request and its decision. ${POLICY_ADVICE}`,
+      `Give the ticket with the request and the decision. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "policy-owner",
@@ -159,17 +159,17 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "policy-two-people",
       "Policy: missing second person",
-      `Two people must support the entry: name one as \`owner\`, and another as \`approvedBy\`. ${POLICY_ADVICE}`,
+      `Two people must support the entry: one as \`owner\`, and another as \`approvedBy\`. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "policy-whole-domain",
       "Policy: an allow of a whole domain",
-      `Allowing one sender is often enough: allow the mailbox. Or give the reason for the whole domain in \`acceptRisk\`. ${POLICY_ADVICE}`,
+      `Allowing a single sender is often enough: allow the mailbox. Otherwise, give the reason for allowing the whole domain in \`acceptRisk\`. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "approval-unchecked",
       "Policy: approval not checked",
-      `The policy requires an approval of this change (\`requireApproval\`), which the pipeline checks with \`lint --approvals\`. On your own machine, \`lint --no-approvals\` leaves the check to the pipeline. ${POLICY_ADVICE}`,
+      `The policy requires an approval of this change (\`requireApproval\`). The pipeline checks it with \`lint --approvals\`. On your own machine, use \`lint --no-approvals\` to leave the check to the pipeline. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "approval-missing",
@@ -179,7 +179,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "approval-unproven",
       "An unproven approval",
-      "The person in `approvedBy` didn't approve the current version of this change, isn't one of the policy's `approvers`, or is the author. Get that person's approval, or name somebody who approved it.",
+      "The person in `approvedBy` didn't approve the current version of this change, isn't one of the policy's `approvers`, or is the author. Get that person's approval, or name someone who approved the change.",
     ),
     warningRule(
       "shadowed",
@@ -194,47 +194,47 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     warningRule(
       "expired",
       "An expired declaration",
-      "The line has no effect any more. Remove it, or write a later date.",
+      "The line no longer has any effect. Remove it, or set a later date.",
     ),
     noteRule(
       "expires-soon",
       "Expires within 30 days",
-      "The first run after its last day removes it. Write a later date if you still need it.",
+      "The first run after its last day removes it. Set a later date if you still need it.",
     ),
     warningRule(
       "review-overdue",
       "Overdue review",
-      "The policy requires regular reviews (`policy.reviewEvery`), and the last one is too long ago. Review it, and write the day and your name into its `reviewed`, or remove it.",
+      "The policy requires regular reviews (`policy.reviewEvery`), and the last one is too long ago. Review it, and write the date and your name in its `reviewed` field, or remove it.",
     ),
     noteRule(
       "never-reviewed",
       "Never reviewed",
-      "Files don't show how old a declaration is, so it is counted but not overdue. A new declaration needs no action. After a review, write the day and your name into its `reviewed`.",
+      "The files don't show how old a declaration is, so it is counted but not reported as overdue. A new declaration needs no action. After a review, write the date and your name in its `reviewed` field.",
     ),
     noteRule(
       "accepted-risk",
       "An accepted risk",
-      "No action is needed. It is shown so that a review sees the risk and the reason to accept it.",
+      "No action is needed. It is shown so that reviewers see the risk and the reason to accept it.",
     ),
     noteRule(
       "accepted-mail",
       "An accepted risk that depends on mail",
-      "A plan checks the mail of the sender. Evidence against the entry is then reported as an accepted risk instead of a danger. Remove `acceptRisk` if it was meant for something else.",
+      "A plan checks the sender's mail. It then reports evidence against the entry as an accepted risk instead of a danger. Remove `acceptRisk` if it was meant for something else.",
     ),
     warningRule(
       "accepted-nothing",
       "An accepted risk that doesn't exist",
-      "Remove `acceptRisk`. Otherwise it would accept a future risk that nobody has reviewed.",
+      "Remove `acceptRisk`. Otherwise, it would accept a future risk that nobody has reviewed.",
     ),
     warningRule(
       "scope-unknown",
       "A scope with a possible typo",
-      "If the service doesn't know the scope, it refuses the entry when it is written. Write the intended scope.",
+      "If the service doesn't know the scope, it rejects the entry when it is written. Write the intended scope.",
     ),
     noteRule(
       "scope-other",
       "A scope that this version doesn't know",
-      "It is reported once. If the service doesn't know the scope either, it refuses the entry when it is written. Check that you wrote the intended scope.",
+      "It is reported once. If the service doesn't know the scope either, it rejects the entry when it is written. Check that the scope is the intended one.",
     ),
   ].map((rule) => [rule.code, rule]),
 );

@@ -68,7 +68,7 @@ export function formatSettingsErrorMessage(file: string, findings: readonly Find
   const lines = errors.slice(0, MAX_LISTED).map((finding) => `  ${formatFinding(finding).replaceAll("\n", "\n    ")}`);
   const moreLines = errors.length > MAX_LISTED ? [`  … and ${errors.length - MAX_LISTED} more`] : [];
   const mistakeCount = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
-  return [`${sanitizeLine(file)} can't be used: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");
+  return [`${sanitizeLine(file)} is invalid: it has ${mistakeCount}.`, ...lines, ...moreLines].join("\n");
 }
 
 const MAX_LISTED = 100;

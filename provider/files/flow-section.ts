@@ -82,7 +82,7 @@ function wrapInBrackets(text: string): string {
 function parseFlowNode(text: string): Node {
   const sequence: unknown = parseForEdit(wrapInBrackets(text)).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
-  if (node === undefined) throw new EditError("an element is written in a way that can't be changed");
+  if (node === undefined) throw new EditError("an element is written in a form that can't be edited");
   return node as Node;
 }
 

@@ -22,7 +22,7 @@ export function reportInvalidJson(text: string, reportProblem: ReportProblem): v
   const reason = errorMessage
     .replace(/ in JSON at position \d+.*$/, "")
     .replace(/, [^,]*"[^"]*" is not valid JSON$/s, "");
-  reportProblem("json-syntax", `is not valid JSON: ${sanitizeLine(reason)}`, low + bom);
+  reportProblem("json-syntax", `isn't valid JSON: ${sanitizeLine(reason)}`, low + bom);
 }
 
 function getJsonError(json: string): string | undefined {

@@ -140,7 +140,7 @@ function resolveSettingsFiles(paths: readonly string[]): string[] {
   if (isExistingDirectory(DEFAULT_DIRECTORY)) return listRequiredFiles(DEFAULT_DIRECTORY);
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
-    `There is no directory ${DEFAULT_DIRECTORY} here, and no ${DEFAULT_FILE}. Name the settings files.`,
+    `Found no settings files: the directory ${DEFAULT_DIRECTORY} and the file ${DEFAULT_FILE} don't exist here. Specify the settings files.`,
   );
 }
 
@@ -154,7 +154,7 @@ function listRequiredFiles(directory: string): string[] {
   if (files.length > 0) return files;
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
-    `There is no settings file in ${quote(directory, 300)}: none that ends in .yaml or .yml.`,
+    `The directory ${quote(directory, 300)} contains no settings files (.yaml or .yml).`,
   );
 }
 

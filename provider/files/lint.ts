@@ -108,7 +108,7 @@ function buildShadowedFinding(entry: DeclaredEntry, parentEntry: DeclaredEntry):
     "shadowed",
     "warning",
     entry,
-    `${quote(entry.rawValue)} is covered by ${quote(parentEntry.rawValue)}, which is on the ${parentEntry.list} list at ${formatLineLocation(parentEntry.location)}; take one of the two away`,
+    `${quote(entry.rawValue)} is covered by ${quote(parentEntry.rawValue)}, which is on the ${parentEntry.list} list at ${formatLineLocation(parentEntry.location)}; remove one of the two`,
   );
 }
 
@@ -118,7 +118,7 @@ function buildContradictedFinding(entry: DeclaredEntry, parentEntry: DeclaredEnt
     "contradicted",
     "note",
     entry,
-    `${quote(entry.rawValue)} is ${entryEffect}, and ${quote(parentEntry.rawValue)} above it is ${parentEffect} at ${formatLineLocation(parentEntry.location)}; the service's reference does not say which of the two decides, so find out before you count on the exception`,
+    `${quote(entry.rawValue)} is ${entryEffect}, but its parent ${quote(parentEntry.rawValue)} is ${parentEffect} at ${formatLineLocation(parentEntry.location)}; the service's reference doesn't say which of the two takes precedence, so check before you rely on the exception`,
   );
 }
 
@@ -138,7 +138,7 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
         "expired",
         "warning",
         declaration,
-        `${quote(declaration.rawValue)} was declared until ${declaration.expires}, and is declared no longer; take it away, or write a later date if it is still needed`,
+        `${quote(declaration.rawValue)} expired on ${declaration.expires}, and is no longer declared; remove it, or set a later date if you still need it`,
       ),
     ),
     ...[...entries, ...vips]
@@ -151,7 +151,7 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
           "expires-soon",
           "note",
           declaration,
-          `${quote(declaration.rawValue)} is declared until ${declaration.expires}, ${formatRelativeDay(today, declaration.expires ?? today)}; write a later date if it is needed for longer`,
+          `${quote(declaration.rawValue)} expires on ${declaration.expires}, ${formatRelativeDay(today, declaration.expires ?? today)}; set a later date if you need it for longer`,
         ),
       ),
   ];
@@ -168,10 +168,10 @@ function findUnknownScopes({ entries }: Settings): Finding[] {
     if (suggestion === undefined) {
       if (reportedScopes.has(verdictScope)) return [];
       reportedScopes.add(verdictScope);
-      const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}, which this version does not know: it knows ${known.join(" and ")}. A service that does not know it either refuses the entry when it is written`;
+      const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}, but this version only knows ${known.join(" and ")}. If the service doesn't know it either, it rejects the entry when it is written`;
       return [buildFinding("scope-other", "note", entry, message)];
     }
-    const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}; did you mean ${suggestion}? A service that does not know it refuses the entry when it is written`;
+    const message = `${quote(rawValue)} has the scope ${quote(verdictScope)}; did you mean ${suggestion}? If the service doesn't know the scope, it rejects the entry when it is written`;
     return [buildFinding("scope-unknown", "warning", entry, message)];
   });
 }
@@ -186,18 +186,18 @@ function findAcceptedRisks({ entries, ownDomains, policy }: Settings): Finding[]
       policy.refuseWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
     const mayAdmitMail = list === "allow" || (expires !== undefined && expires !== "never");
     if (risks.length === 0 && !isWholeDomain && mayAdmitMail) {
-      const subjectText = list === "allow" ? "it" : "its end";
-      const message = `${quote(rawValue)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${subjectText} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
+      const subjectText = list === "allow" ? "it" : "its expiry";
+      const message = `${quote(rawValue)} isn't risky on its own; a plan uses \`acceptRisk\` as the reason why ${subjectText} is intended, whatever the evidence from the sender's mail: ${quote(acceptRisk, 500)}`;
       return [buildFinding("accepted-mail", "note", entry, message)];
     }
     if (risks.length === 0 && !isWholeDomain) {
-      const message = `${quote(rawValue)} is not risky, as far as can be told here, so there is nothing to accept; take \`acceptRisk\` away, lest it hide a risk to come`;
+      const message = `${quote(rawValue)} has no risk that this check can detect, so there is nothing to accept; remove \`acceptRisk\`, so that it can't hide a future risk`;
       return [buildFinding("accepted-nothing", "warning", entry, message)];
     }
     const riskText = isWholeDomain
       ? "policy-whole-domain: it allows a whole domain"
       : risks.map(({ code }) => `${code}: it ${RISKS[code].title}`).join("; ");
-    const message = `${quote(rawValue)} is risky (${riskText}), and accepted because: ${quote(acceptRisk, 500)}`;
+    const message = `${quote(rawValue)} is risky (${riskText}), and the risk is accepted: ${quote(acceptRisk, 500)}`;
     return [buildFinding("accepted-risk", "note", entry, message)];
   });
 }

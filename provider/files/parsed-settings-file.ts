@@ -43,7 +43,7 @@ function removeTrivialElements(value: unknown): unknown {
 /** Validates a file with mistakes in full, so that indexes match the whole file. */
 function parseWithMistakes(source: YamlSource, expanded: unknown): ParsedSettingsFile {
   const result = settingsFileSchema.safeParse(expanded);
-  if (result.success) throw new TypeError("Usual settings are refused, or invalid ones are accepted.");
+  if (result.success) throw new TypeError("The fast check and the schema disagree about this file.");
   const findings = [
     ...source.findings,
     ...(detectTargetsFile(source, expanded) ?? buildSchemaFindings(result.error, source, FILE_FORMAT)),
@@ -55,7 +55,7 @@ function parseWithMistakes(source: YamlSource, expanded: unknown): ParsedSetting
 function detectTargetsFile(source: YamlSource, expanded: unknown): readonly Finding[] | undefined {
   if (!isMapping(expanded) || !isMapping(expanded["tenants"])) return undefined;
   const message =
-    "describes the tenants, as tenants.yaml does, and isn't a tenant's settings file; name a tenant's own, or see the status of all by `email-security fleet status`";
+    "is a tenants file, such as tenants.yaml, and not a tenant's settings file; specify a tenant's own file, or run `email-security fleet status` for the status of all tenants";
   return [{ code: "unknown-key", level: "error", message, place: source.locateKey(["tenants"]) }];
 }
 

@@ -155,7 +155,7 @@ export function findOverrides(ownDemands: readonly OptionDemand[], inherited: re
           demand.value === undefined
             ? "none"
             : formatOptionValue(demand.value === LARGEST_PARTIAL_FRACTION ? "less than 1" : demand.value);
-        const description = `\`${path}\` is ${formatOptionValue(value)} here, which is looser than ${inheritedText}, as ${formatLineLocation(demand.location)} asks for`;
+        const description = `\`${path}\` is ${formatOptionValue(value)} here, which is looser than ${inheritedText} at ${formatLineLocation(demand.location)}`;
         return buildOverrideFinding(description, path, location, [demand]);
       }),
   );
@@ -177,7 +177,7 @@ export function buildOverrideFinding(
   const strictDemand = demands.find(({ isOverridable }) => !isOverridable);
   const subjectFields = subject === undefined ? {} : { subject };
   if (strictDemand === undefined) {
-    const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].location.file} lets it be (\`mayLoosen\`)`;
+    const permissionNote = demands[0] === undefined ? "" : `; ${demands[0].location.file} allows it (\`mayLoosen\`)`;
     return {
       code: "loosened",
       level: "note",
@@ -186,7 +186,7 @@ export function buildOverrideFinding(
       ...subjectFields,
     };
   }
-  const advice = `take it away, or let ${quote(strictDemand.location.file, 300)} say \`mayLoosen: [${path}]\`, where it is reviewed by those who asked for it`;
+  const advice = `remove it, or add \`mayLoosen: [${path}]\` to ${quote(strictDemand.location.file, 300)}, where the owners of the rule review it`;
   return {
     code: "loosening-refused",
     level: "error",

@@ -22,7 +22,7 @@ const subjectList = (description: string) =>
         error: (issue) => formatFieldError(issue.input, formatChoices(POLICY_SUBJECTS)),
       }),
       {
-        error: (issue) => formatFieldError(issue.input, "a list of allow, deny and vips, as [allow]"),
+        error: (issue) => formatFieldError(issue.input, "a list of allow, deny and vips, such as [allow]"),
       },
     )
     .describe(description)
@@ -30,7 +30,7 @@ const subjectList = (description: string) =>
 
 /** A login at GitHub or GitLab: only their common format is checked. */
 const login = singleLineTextField("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
-  error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
+  error: (issue) => `is ${quote(issue.input)}; write only the login, without @ and spaces`,
 });
 
 /** With two names for one login, one approval would count for two people. */
@@ -42,7 +42,7 @@ const approvers = z
       const otherName = nameByLogin.get(loginName.toLowerCase());
       nameByLogin.set(loginName.toLowerCase(), name);
       if (otherName === undefined) continue;
-      const message = `is the login of ${quote(otherName)} already; one login is one person`;
+      const message = `is already the login of ${quote(otherName)}; each person needs their own login`;
       context.issues.push({ code: "custom", message, input: loginName, path: [name] });
     }
   });
@@ -55,31 +55,31 @@ export const policyRules = z.strictObject(
     ticketPattern: textField("a regular expression")
       .refine(
         isRegularExpression,
-        "isn't a valid regular expression (of RE2: without look-around and back-references, so that every match ends in linear time)",
+        "isn't a valid RE2 regular expression (RE2 has no look-around or back-references, so that every match ends in linear time)",
       )
-      .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
+      .describe("The pattern of a ticket, as a regular expression: ^(INC|CHG)-[0-9]+$")
       .optional(),
     requireOwner: subjectList("The entries that need an owner."),
-    requireExpiry: subjectList("The entries that need an end: a date, or `expires: never`."),
+    requireExpiry: subjectList("The entries that need an expiry: a date, or `expires: never`."),
     maxDays: integerField("a number of days")
       .min(1, "is 0; write a number of days")
-      .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
+      .describe("The maximum number of days until an allow's `expires`. With a limit, `never` is rejected too.")
       .optional(),
-    requireTwoPeople: subjectList("The entries that need an owner and somebody else who agreed (approvedBy)."),
+    requireTwoPeople: subjectList("The entries that need an owner and a second person who agreed (approvedBy)."),
     requireApproval: subjectList(
-      "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
+      "The entries that, when added or changed, must have an approver of the change in approvedBy (lint --approvals).",
     ),
     approvers: approvers
-      .describe("Who may approve, as approvedBy names them, and their login: { Dana Reyes: dana-reyes }")
+      .describe("The approvers, by their name in approvedBy, with their login: { Dana Reyes: dana-reyes }")
       .optional(),
-    reviewEvery: textField("a term such as 90d")
+    reviewEvery: textField("an interval such as 90d")
       .refine((text) => parseTermDays(text) !== undefined, {
-        error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
+        error: (issue) => `is ${quote(issue.input)}; write days, such as 90d, or weeks, such as 12w, up to ten years`,
       })
-      .describe("How often all declared entries are reviewed again, as 90d or 12w; a due review is a warning.")
+      .describe("The review interval for all declarations, such as 90d or 12w. A due review is a warning.")
       .optional(),
     refuseWholeDomains: booleanField
-      .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
+      .describe("Whether an allow of a whole domain needs acceptRisk. Allowing a single sender is often enough.")
       .optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },

@@ -105,7 +105,7 @@ type RequiredSubjects = readonly PolicySubject[] | undefined;
 
 function commentRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-comment", ({ comment }) =>
-    comment === undefined ? "does not say why it is here; write `comment: …`" : undefined,
+    comment === undefined ? "has no comment; write `comment: …`" : undefined,
   );
 }
 
@@ -113,13 +113,13 @@ function commentRule(subjects: RequiredSubjects): PolicyRule | undefined {
 function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined): PolicyRule | undefined {
   if (subjects.length === 0 && pattern === undefined) return undefined;
   const ticketPattern = pattern === undefined ? undefined : RE2JS.compile(pattern);
-  const patternHint = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
+  const patternHint = pattern === undefined ? "" : ` that matches ${quote(pattern, 200)}`;
   return {
     code: "policy-ticket",
     getViolation(one) {
       if (one.ticket === undefined) {
         return subjects.includes(getPolicySubject(one))
-          ? `names no ticket; write \`ticket: …\`${patternHint}`
+          ? `has no ticket; write \`ticket: …\`${patternHint}`
           : undefined;
       }
       return ticketPattern === undefined || ticketPattern.matcher(one.ticket).find()
@@ -131,14 +131,14 @@ function ticketRule(subjects: RequiredSubjects = [], pattern: string | undefined
 
 function ownerRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-owner", ({ owner }) =>
-    owner === undefined ? "names nobody who answers for it; write `owner: …`" : undefined,
+    owner === undefined ? "has no owner; write `owner: …`" : undefined,
   );
 }
 
 function expiryRule(subjects: RequiredSubjects): PolicyRule | undefined {
   return requireField(subjects, "policy-expiry", ({ expires }) =>
     expires === undefined
-      ? "does not say when it ends; write `expires:` with a date, as 2027-03-31, or never"
+      ? "has no expiry date; write `expires:` with a date, such as 2027-03-31, or never"
       : undefined,
   );
 }
@@ -160,10 +160,10 @@ function maxDaysRule(
       if (expires === undefined && requireExpiry.includes("allow")) return undefined;
       const latestDay = latestDate === undefined ? "a date" : `a date up to ${latestDate}`;
       if (expires === undefined || expires === "never") {
-        return `is allowed without end, and ${limitText} the most; write \`expires:\` with ${latestDay}`;
+        return `is allowed without an expiry date, but ${limitText} the maximum; write \`expires:\` with ${latestDay}`;
       }
       return latestDate !== undefined && expires > latestDate
-        ? `is allowed until ${expires}, and ${limitText} the most; write ${latestDay}`
+        ? `is allowed until ${expires}, but ${limitText} the maximum; write ${latestDay}`
         : undefined;
     },
   };
@@ -176,10 +176,10 @@ function twoPeopleRule(subjects: RequiredSubjects): PolicyRule | undefined {
       ...(approvedBy === undefined ? ["`approvedBy: …`"] : []),
     ];
     if (missing.length > 0) {
-      return `needs two people, one who answers for it and another who agreed; write ${missing.join(" and ")}`;
+      return `needs two people, an owner and another person who agreed; write ${missing.join(" and ")}`;
     }
     return isSamePerson(owner ?? "", approvedBy ?? "")
-      ? `is approved by ${quote(approvedBy)}, who also answers for it; let somebody else look at it, and write who in \`approvedBy:\``
+      ? `is approved by ${quote(approvedBy)}, who is also its owner; have another person review it, and name them in \`approvedBy:\``
       : undefined;
   });
 }
@@ -191,7 +191,7 @@ function wholeDomainRule(isEnabled: boolean | undefined): PolicyRule | undefined
     getViolation(one) {
       if (one.kind === "vip" || one.list !== "allow" || one.entryType !== "domain") return undefined;
       if (one.acceptRisk !== undefined) return undefined;
-      return `allows a whole domain; allow the mailboxes that write to you, as ${quote(`name@${one.value}`, 300)}, or say why all of it is meant in \`acceptRisk: …\``;
+      return `allows a whole domain; allow the mailboxes that write to you, such as ${quote(`name@${one.value}`, 300)}, or give the reason for allowing the domain in \`acceptRisk: …\``;
     },
   };
 }
@@ -217,8 +217,8 @@ function getPolicySubject(one: PolicyEntry | PolicyVip): PolicySubject {
 
 function formatViolation(one: DeclaredEntry | DeclaredVip, problem: string): string {
   const key = one.kind === "vip" ? "email" : "value";
-  const mappingHint = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.rawValue, 300)}\`)` : "";
-  return `${quote(one.rawValue)} ${problem}${mappingHint}. The team's policy asks for it`;
+  const mappingHint = one.isShort === true ? ` (as a mapping, under \`- ${key}: ${excerpt(one.rawValue, 300)}\`)` : "";
+  return `${quote(one.rawValue)} ${problem}${mappingHint}. The team's policy requires it`;
 }
 
 /** Ignores word order and case: "Reyes, Dana" equals "dana reyes". */

@@ -173,7 +173,7 @@ class SettingsReader {
       const circle = [...this.#includeStack.slice(this.#includeStack.indexOf(identity)), identity];
       this.#reportError(
         "include-circle",
-        `includes itself, over ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; take one \`include\` away`,
+        `includes itself through ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; remove one \`include\``,
         from,
       );
       this.isComplete = false;
@@ -278,7 +278,7 @@ class SettingsReader {
       ) {
         this.#reportError(
           "declared-twice",
-          `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and both are included here; declare it in this file too, to decide`,
+          `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and this file includes both; declare it in this file too, to resolve the conflict`,
           source.locate(["include"]),
         );
       }
@@ -293,7 +293,7 @@ class SettingsReader {
       this.findings.push({
         code: "remove-nothing",
         level: "warning",
-        message: `${quote(value)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; remove the line, or fix it`,
+        message: `${quote(value)} isn't on the ${section === "vips" ? "VIP list" : `${section} list`} of any included file, so there is nothing to remove; delete or correct the line`,
         place: location,
       });
     }
@@ -303,7 +303,7 @@ class SettingsReader {
       if (below !== undefined && one.kind === "entry" && (below as DeclaredEntry).list !== one.list) {
         this.#reportError(
           "list-overridden",
-          `${quote(one.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, which is included; to put it on the ${one.list} list here, also write it under \`remove: ${(below as DeclaredEntry).list}:\``,
+          `${quote(one.rawValue)} is on the ${(below as DeclaredEntry).list} list at ${formatLineLocation(below.location)}, in an included file; to move it to the ${one.list} list here, also add it to \`remove: ${(below as DeclaredEntry).list}:\``,
           one.location,
         );
         continue;
@@ -366,7 +366,7 @@ class SettingsReader {
     for (const [one, other] of options.conflicts) {
       this.#reportError(
         "declared-twice",
-        `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and both are included here; write it in this file too, to decide`,
+        `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and this file includes both; set it in this file too, to resolve the conflict`,
         source.locate(["include"]),
       );
     }

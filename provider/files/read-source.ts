@@ -28,7 +28,7 @@ export function readSource(
     }
     const reason =
       (error as NodeJS.ErrnoException).code === "ENOENT"
-        ? `there is no such file${suggestFile(file)}`
+        ? `the file doesn't exist${suggestFile(file)}`
         : error instanceof Error
           ? error.message
           : String(error);
@@ -67,13 +67,16 @@ export function isFinding(source: YamlSource | Finding): source is Finding {
 /** Returns the code and message of a finding if a path can't be included; otherwise undefined. */
 export function validateIncludePath(path: string): [code: string, message: string] | undefined {
   if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
-    return ["include-url", `${quote(path)} isn't a file; reviewed files have to be in the repository`];
+    return [
+      "include-url",
+      `${quote(path)} isn't a file; included files must be in the repository, so that they are reviewed`,
+    ];
   }
   const reason = isAbsolute(path)
-    ? "is an absolute path, which another machine does not have; write it relative to this file"
+    ? "is an absolute path, which doesn't exist on other machines; write it relative to this file"
     : /\.(?:ya?ml|json)$/i.test(path)
       ? undefined
-      : "names no settings file; its name ends in .yaml, .yml or .json";
+      : "isn't a settings file; its name must end in .yaml, .yml or .json";
   return reason === undefined ? undefined : ["include-path", `${quote(path)} ${reason}`];
 }
 
@@ -87,8 +90,8 @@ export function createFileReader(topFile: string): (path: string) => string {
     if (isOutsideRepository(path)) {
       throw new Error(
         resolve(path) === resolve(topFile)
-          ? "it is a link that leads out of its repository"
-          : "it lies outside the repository of the file that includes it",
+          ? "it is a link to a file outside its repository"
+          : "it is outside the repository of the file that includes it",
       );
     }
     const bytes = readRegularFile(path);
@@ -103,7 +106,7 @@ class Utf8Error extends Error {
   readonly column: number;
 
   constructor(bytes: Buffer) {
-    super("holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8");
+    super("contains bytes that aren't valid UTF-8, maybe from another encoding; save it as UTF-8");
     let line = 1;
     let start = 0;
     let end = bytes.indexOf("\n");

@@ -68,12 +68,12 @@ function buildOverdueFinding(
 ): Finding {
   const { on, by } = reviewed;
   const statusText = isFutureDated(reviewed, today)
-    ? `is said to be reviewed on ${on}, which is ahead`
-    : `was reviewed on ${on} by ${quote(by)}, and is due again since ${getReviewDueDay(on, interval)} (reviewEvery: ${interval})`;
+    ? `has the review date ${on}, which is in the future`
+    : `was last reviewed on ${on} by ${quote(by)}, and its next review was due on ${getReviewDueDay(on, interval)} (reviewEvery: ${interval})`;
   return {
     code: "review-overdue",
     level: "warning",
-    message: `${quote(declaration.rawValue)} ${statusText}; review it again, and write when and who in its \`reviewed\`, or remove it`,
+    message: `${quote(declaration.rawValue)} ${statusText}; review it again, and write the date and your name in its \`reviewed\` field, or remove it`,
     place: declaration.location,
     subject: { kind: declaration.kind, key: declaration.key },
   };
@@ -88,7 +88,7 @@ function buildNeverReviewedFinding(unreviewed: readonly (DeclaredEntry | Declare
     ...(entries === 0 ? [] : [entries === 1 ? "1 entry" : `${entries} entries`]),
     ...(vips === 0 ? [] : [vips === 1 ? "1 VIP" : `${vips} VIPs`]),
   ].join(" and ");
-  const message = `${countsText} of this file ${unreviewed.length === 1 ? "says" : "say"} nothing of a review, from here on, and the team reviews all every ${interval}; what was looked at gets \`reviewed: { on, by }\``;
+  const message = `${countsText} of this file, from this line on, ${unreviewed.length === 1 ? "says" : "say"} nothing about a review, but all are due every ${interval}; after a review, add \`reviewed: { on, by }\``;
   return { code: "never-reviewed", level: "note", message, ...buildLocationField(first) };
 }
 

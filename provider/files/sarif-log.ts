@@ -46,7 +46,7 @@ export function buildSarifLog(
         },
         automationDetails: { id: "email-security/lint/" },
         columnKind: "utf16CodeUnits",
-        originalUriBaseIds: { [URI_BASE_ID]: { description: { text: "The top of the repository." } } },
+        originalUriBaseIds: { [URI_BASE_ID]: { description: { text: "The root of the repository." } } },
         invocations: [
           {
             executionSuccessful: true,
@@ -57,7 +57,7 @@ export function buildSarifLog(
                     {
                       level: "warning",
                       message: {
-                        text: `${omittedCount} less serious findings are left out; \`lint\` tells them all.`,
+                        text: `${omittedCount} less serious findings are omitted; \`lint\` shows all of them.`,
                       },
                     },
                   ],

@@ -53,7 +53,7 @@ function buildIssueFindings(issue: z.core.$ZodIssue, source: YamlSource, format:
   const rawText = source.getRawText(issue.path);
   const input = (issue as { input?: unknown }).input ?? getValueAtPath(source.value, issue.path);
   if (issue.code === "invalid_type" && issue.expected === "string" && rawText !== undefined && input !== null) {
-    const message = `${name === undefined ? "" : `${name}: `}${sanitizeLine(rawText)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(rawText)} in quotes`;
+    const message = `${name === undefined ? "" : `${name}: `}${sanitizeLine(rawText)} is read as ${JSON.stringify(input)} by YAML, not as text; write ${JSON.stringify(rawText)} in quotes`;
     return [{ code: "yaml-not-text", level: "error", message, place: location }];
   }
   const [, key, remainder] = /^(value|email):(\S+)$/.exec(rawText ?? "") ?? [];

@@ -22,7 +22,8 @@ const SECTION_ORDER: readonly Section[] = ["vips", "allow", "deny"];
  *
  * - New elements copy the style of their neighbours. They go to their sorted position, or to the end of an unsorted section. A missing
  *   section is added.
- * - Removing an element also removes the comment lines directly above and inside it.
+ * - Removing an element also removes the comment lines directly above and inside it. A comment below it is inside it only in the column
+ *   of its keys; otherwise it may be about the next element, and stays.
  * - The result is parsed again to verify that it contains exactly the requested edits.
  *
  * @param text the current text; included files are not read.
@@ -78,7 +79,7 @@ class EditedFile {
       (section ?? this.#addSection(edit.section)).add(buildElementFields(edit), edit.note);
       return;
     }
-    if (section === undefined) throw new EditError(`${quote(edit.value)} is not in its ${edit.section}`);
+    if (section === undefined) throw new EditError(`${quote(edit.value)} isn't listed under ${edit.section}`);
     if (edit.action === "remove") section.remove(edit.value, edit.scope);
     else section.set(edit.value, edit.scope, edit.key, edit.to);
   }
@@ -149,7 +150,7 @@ class EditedFile {
       }
       offset += length;
     }
-    throw new EditError(`there is no place for ${section.name}`);
+    throw new EditError(`it has no position for ${section.name}`);
   }
 }
 
@@ -189,7 +190,7 @@ function parseSection(
     const position = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
     return new BlockSection(position, [], style);
   }
-  if (isEmpty) throw new EditError(`its ${name} is empty; write [] for none`);
+  if (isEmpty) throw new EditError(`its ${name} is empty; write [] for an empty list`);
   const position = {
     name,
     start,

@@ -39,11 +39,11 @@ export const elementReviewSchema = z.strictObject(
   {
     on: textField("a date such as 2026-11-23")
       .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isValidDay(text), {
-        error: (issue) => `is ${quote(issue.input)}; write a day as 2026-11-23`,
+        error: (issue) => `is ${quote(issue.input)}; write a date such as 2026-11-23`,
       })
-      .describe("The day (UTC) of the decision, as 2026-11-23."),
+      .describe("The date (UTC) of the decision, such as 2026-11-23."),
     by: singleLineTextField("a text").describe("The person who decided."),
-    reason: singleLineTextField("a text").describe("Why it stays.").optional(),
+    reason: singleLineTextField("a text").describe("The reason to keep it.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );
@@ -60,7 +60,7 @@ const elementErrors = (expected: string) => ({
 });
 
 const reviewField = elementReviewSchema
-  .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
+  .describe("The last review that kept it, and the reviewer: { on, by }. Not sent to the service.")
   .optional();
 
 const entrySchema = z.strictObject(
@@ -78,17 +78,17 @@ const patternsField = z.array(parsedTextField(parseListPattern, "a pattern such 
 });
 
 const listOptionShape = {
-  ignore: patternsField.describe("Entries that are never touched, unless they are declared.").optional(),
+  ignore: patternsField.describe("Entries that are never changed unless they are declared.").optional(),
   protect: patternsField.describe("Entries that must be declared, and can't be removed.").optional(),
-  maxRemovals: integerField().describe("The most that one run may remove.").optional(),
+  maxRemovals: integerField().describe("The maximum number of removals in one run.").optional(),
   maxRemovalFraction: z
     .number({ error: (issue) => formatFieldError(issue.input, "a number from 0 to 1") })
-    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
-    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
-    .describe("The largest share of the list that one run may remove. 0.3 when left out.")
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a fraction from 0 to 1` })
+    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a fraction from 0 to 1, such as 0.5 for half` })
+    .describe("The maximum fraction of the list that one run may remove. Default: 0.3.")
     .optional(),
   confirmRemovals: integerField()
-    .describe("The exact number of removals that is meant, for one run beyond the limits.")
+    .describe("The exact number of intended removals, for one run that exceeds the limits.")
     .optional(),
 };
 
@@ -97,11 +97,11 @@ const entriesOptionsSchema = z.strictObject(
     mode: z
       .enum(LIST_MODES, { error: (issue) => formatFieldError(issue.input, formatChoices(LIST_MODES)) })
       .describe(
-        "additive (default): the rest is left alone. exclusive-allows: allow entries that are not declared are removed. exclusive: only what is declared is there.",
+        "additive (default): undeclared entries stay unchanged. exclusive-allows: undeclared allow entries are removed. exclusive: all undeclared entries are removed.",
       )
       .optional(),
     ...listOptionShape,
-    adopt: booleanField.describe("Whether entries that exist with other arguments are adopted and changed.").optional(),
+    adopt: booleanField.describe("Whether existing entries with other arguments are adopted and changed.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );
@@ -112,12 +112,12 @@ const vipsOptionsSchema = z.strictObject(
       .enum(VIP_LIST_MODES, {
         error: ({ input }) => explainVipMode(input) ?? formatFieldError(input, formatChoices(VIP_LIST_MODES)),
       })
-      .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
+      .describe("additive (default): undeclared VIPs stay unchanged. exclusive: undeclared VIPs are removed.")
       .optional(),
     ...listOptionShape,
     onDelete: z
       .enum(ON_DELETE, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DELETE)) })
-      .describe("The effect of removing a VIP: exclude (lasts) or keep (only forget it).")
+      .describe("The effect of removing a VIP: exclude (permanent) or keep (the VIP is only forgotten).")
       .optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
@@ -152,7 +152,7 @@ export const OPTION_PATHS = [
 function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryElement: Entry, vipElement: Vip) {
   const listField = <Element extends z.ZodType>(element: Element, description: string) =>
     z
-      .array(element, { error: (issue) => formatFieldError(issue.input, "a list, [] for none") })
+      .array(element, { error: (issue) => formatFieldError(issue.input, "a list, or [] for none") })
       .describe(description)
       .optional();
   const valuesField = (parse: typeof parseEntryValue | typeof parseMailbox, expected: string, description: string) =>
@@ -164,7 +164,7 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
           error: (issue) =>
             issue.input === undefined
               ? `is missing; write \`version: ${SETTINGS_VERSION}\` as the first line`
-              : `must be ${SETTINGS_VERSION}, not ${quote(issue.input)}; a later version needs a later email-security`,
+              : `must be ${SETTINGS_VERSION}, not ${quote(issue.input)}; a later version needs a later release of email-security`,
         })
         .describe("The version of this format."),
       include: listField(
@@ -173,22 +173,23 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
       ),
       ownDomains: listField(
         parsedTextField((text) => validateOwnDomain(text), "a domain"),
-        "The tenant's own domains: an entry for one of them, or for what looks like one, is refused as risky.",
+        "The tenant's own domains. An entry for one of them, or for a look-alike, is rejected as risky.",
       ),
-      policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
+      policy: policyRules.describe("The rules that a team enforces on its own settings.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
       onDrift: z
         .enum(ON_DRIFT, { error: (issue) => formatFieldError(issue.input, formatChoices(ON_DRIFT)) })
         .describe(
-          "The effect of an unattended `rollout --revert-drift` on console changes: report (default): none. revert: reverts them.",
+          "The effect of an unattended `rollout --revert-drift` on console changes: report (default) only reports them. revert reverts them.",
         )
         .optional(),
       mayLoosen: z
         .array(z.enum(OPTION_PATHS, { error: (issue) => describeInvalidOption(issue.input) }), {
-          error: (issue) => formatFieldError(issue.input, "a list of rules and options, as [policy.requireTicket]"),
+          error: (issue) =>
+            formatFieldError(issue.input, "a list of rules and options, such as [policy.requireTicket]"),
         })
         .describe(
-          "Rules and options that a file which includes this one may loosen; without it, it may only tighten them.",
+          "Rules and options that an including file may loosen. Without it, an including file may only tighten them.",
         )
         .optional(),
       remove: z
@@ -243,7 +244,7 @@ export function buildSettingsJsonSchema(): Record<string, unknown> {
 const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
 
 function describeInvalidOption(input: unknown): string {
-  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect, or onDrift`;
+  return `is ${quote(input)}; write a rule of \`policy\` such as policy.requireTicket, an option of \`lists\` such as lists.entries.protect, or onDrift`;
 }
 
 function validateOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
@@ -253,7 +254,7 @@ function validateOwnDomain(text: string): { ok: true } | { ok: false; reason: st
   if (isPublicSuffix(parsed.value.canonical)) {
     return {
       ok: false,
-      reason: `${quote(text)} is a suffix below which everybody can have a domain; write your own in full`,
+      reason: `${quote(text)} is a public suffix, under which anyone can register a domain; write your own domain in full`,
     };
   }
   return parseOwnDomains(parsed.value.canonical).ok

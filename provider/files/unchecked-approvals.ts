@@ -7,12 +7,12 @@ export function findUncheckedApprovals(tenants: readonly LintedTenant[]): readon
   const demandingTenants = tenants.filter(({ policy }) => (policy.requireApproval ?? []).length > 0);
   const file = demandingTenants[0]?.files[0];
   if (file === undefined) return [];
-  const othersText = demandingTenants.length === 1 ? "" : `, as for ${demandingTenants.length - 1} more`;
+  const othersText = demandingTenants.length === 1 ? "" : ` and ${demandingTenants.length - 1} more`;
   return [
     {
       code: "approval-unchecked",
       level: "error",
-      message: `the policy for ${quote(file, 300)}${othersText} demands that who approved a change is proven (requireApproval), and it is not told here. In a pipeline: \`lint --approvals FILE --base REVISION --author LOGIN\`; on your own machine: \`lint --no-approvals\`, which leaves it to the pipeline`,
+      message: `the policy for ${quote(file, 300)}${othersText} requires proof of approval (requireApproval), but no approvals were given. In a pipeline, run \`lint --approvals FILE --base REVISION --author LOGIN\`; on your own machine, run \`lint --no-approvals\`, which leaves the check to the pipeline`,
       place: { file, line: 1, column: 1 },
     },
   ];

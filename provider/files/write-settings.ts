@@ -23,7 +23,7 @@ import { quote, sanitizeLine } from "../settings/text";
 
 /**
  * Writes a file atomically, through a temporary file in the same directory. Keeps its mode and, if possible, its owner; writes to the
- * target of a link. Leaves read-only files and directories unchanged.
+ * target of a symbolic link. Leaves read-only files, files with hard links, and read-only directories unchanged.
  *
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or directory can't be written; the file is unchanged.
  */
@@ -44,7 +44,7 @@ export function replaceFile(path: string, text: string): void {
   let temporary: string | undefined;
   try {
     const target = resolveExistingPath(path);
-    assertNotReadOnly(target);
+    assertTargetReplaceable(target);
     temporary = getTemporaryPath(target);
     writeNewFile(temporary, text, statSync(target, { throwIfNoEntry: false }));
     renameSync(temporary, target);
@@ -82,7 +82,8 @@ export function writeFiles(files: ReadonlyMap<string, string | undefined>): void
   const createdDirectories: string[] = [];
   try {
     for (const [path, text] of files) {
-      assertNotReadOnly(text === undefined ? path : resolveExistingPath(path));
+      if (text === undefined) assertNotReadOnly(path);
+      else assertTargetReplaceable(resolveExistingPath(path));
       const directory = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
       if (directory !== undefined) createdDirectories.push(directory);
     }
@@ -109,7 +110,8 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
         isDone: false,
       };
       writes.push(write);
-      assertNotReadOnly(target);
+      if (isRemoval) assertNotReadOnly(target);
+      else assertTargetReplaceable(target);
       if (text !== undefined) writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
       if (existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
     }
@@ -192,7 +194,7 @@ function copyOwner(file: number, { uid, gid }: Stats): void {
 /**
  * Asserts that a file can be replaced. A rename ignores the file's mode, and root bypasses all modes.
  *
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or its directory is read-only.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or its directory is read-only, or if the file has hard links.
  */
 export function assertWritable(path: string): void {
   try {
@@ -204,7 +206,18 @@ export function assertWritable(path: string): void {
 
 /** @throws {Error} if {@link replaceFile} would leave the file unchanged. */
 export function assertReplaceable(path: string): void {
-  assertNotReadOnly(resolveExistingPath(path));
+  assertTargetReplaceable(resolveExistingPath(path));
+}
+
+function assertTargetReplaceable(target: string): void {
+  assertNotReadOnly(target);
+  const stat = statSync(target, { throwIfNoEntry: false });
+  // The rename replaces one name of the file. The others would keep the former content.
+  if (stat === undefined || !stat.isFile() || stat.nlink < 2) return;
+  const namesText = stat.nlink === 2 ? "another name (hard link)" : `${stat.nlink - 1} other names (hard links)`;
+  throw new Error(
+    `the file ${quote(target, 300)} has ${namesText}, which would keep the former content. Find all names with \`find . -samefile FILE\`. To change only this one, separate it first: \`cp -p FILE FILE.copy && mv FILE.copy FILE\``,
+  );
 }
 
 function assertNotReadOnly(target: string): void {
@@ -230,7 +243,7 @@ function assertWritableMode(path: string, stat: Stats): void {
   }
   const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
   throw new Error(
-    `the ${kind} ${quote(path, 300)} is read-only (mode ${mode}); if the change is meant, make it writable first, for example with \`chmod u+w\``,
+    `the ${kind} ${quote(path, 300)} is read-only (mode ${mode}); if the change is intended, make it writable first, for example with \`chmod u+w\``,
   );
 }
 
@@ -242,7 +255,7 @@ function createSettingsWriteError(path: string, error: unknown): EmailSecurityEr
   const reason = error instanceof Error ? error.message : String(error);
   return new EmailSecurityError(
     "ERR_SETTINGS_WRITE",
-    `${quote(path, 300)} can't be written, and is as it was: ${sanitizeLine(reason)}`,
+    `${quote(path, 300)} can't be written: ${sanitizeLine(reason)}. It is unchanged`,
     { cause: error },
   );
 }

@@ -48,7 +48,7 @@ export function parseYamlDocument(text: string, report: ReportProblem, valueCoun
   }
   const [document, secondDocument] = documents;
   if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
-    report("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
+    report("yaml-syntax", "begins with a directive (`%`), which changes how it is read; remove it", 0);
     return document ?? emptyDocument();
   }
   if (document === undefined) return emptyDocument();
@@ -62,7 +62,7 @@ export function parseYamlDocument(text: string, report: ReportProblem, valueCoun
   }
   if (secondDocument !== undefined) {
     const [start = 0] = secondDocument.range;
-    report("yaml-documents", "holds more than one document (`---`); write one file for each", start);
+    report("yaml-documents", "contains more than one document (`---`); write a separate file for each", start);
   }
   return document;
 }
@@ -98,14 +98,14 @@ function* lexWithinLimits(source: string, initialValues: number): Generator<CST.
     }
     // One level takes one or two stack entries of the parser.
     if (parser.stack.length > 2 * MAX_DEPTH + 4) {
-      throw new YamlLimitError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
+      throw new YamlLimitError("yaml-syntax", `is nested more than ${MAX_DEPTH} levels deep`, parser.offset);
     }
     if (valueCount > MAX_VALUES) {
-      const message = `holds more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
+      const message = `has more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
       throw new YamlLimitError("yaml-too-large", message, 0);
     }
     if (mistakes > MAX_MISTAKES) {
-      const message = `isn't valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
+      const message = `isn't valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to this point`;
       throw new YamlLimitError("yaml-syntax", message, parser.offset);
     }
   }
@@ -142,16 +142,13 @@ const FORBIDDEN_CHARACTER = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u2
 
 function explainForbidden(character: string): [code: string, message: string] {
   if (character === "\0") {
-    return ["yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8"];
+    return ["yaml-syntax", "contains a NUL byte, maybe from another encoding; save it as UTF-8"];
   }
   if (character === "\r") {
-    return [
-      "yaml-syntax",
-      "ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
-    ];
+    return ["yaml-syntax", "ends a line with only a carriage return; save the file with Unix or Windows line endings"];
   }
   return [
     "yaml-hidden",
-    `holds an invisible character, ${sanitizeLine(character)}, which can make a line look like another; take it out`,
+    `contains an invisible character, ${sanitizeLine(character)}, which can make one line look like another; remove it`,
   ];
 }

@@ -18,26 +18,26 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
       // The key `on` of a review is exempt from the boolean check, because only this package reads it.
       checkNode(key, parentKey === "reviewed" && text === "on");
       if (typeof key.value !== "string" && text !== "") {
-        const message = `${sanitizeLine(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
+        const message = `${sanitizeLine(text)} is read as ${JSON.stringify(key.value)} by YAML, not as text; write ${JSON.stringify(text)} in quotes`;
         reportAt("yaml-not-text", message, key);
       }
-    } else if (isNode(key)) reportAt("yaml-syntax", "isn't a simple key; write a word and a colon", key);
+    } else if (isNode(key)) reportAt("yaml-syntax", "isn't a simple key; write a word followed by a colon", key);
     if (text === "<<") {
-      reportAt("yaml-anchor", "<< merges what is written elsewhere; write it out, so that a review sees it here", key);
+      reportAt("yaml-anchor", "<< merges values from elsewhere; write them out, so that reviewers see them here", key);
     } else if (keys.has(text)) {
       const firstLine = getLine(keys.get(text) ?? 0);
-      const message = `${quote(text)} is written twice here, first in line ${firstLine}, and only one could count; keep one`;
+      const message = `${quote(text)} is a duplicate key, first on line ${firstLine}, and only one can take effect; keep one`;
       reportAt("yaml-duplicate-key", message, key);
     } else keys.set(text, (isNode(key) ? key.range?.[0] : undefined) ?? 0);
     return text;
   };
   const checkNode = (node: Scalar | YAMLMap | YAMLSeq, isOwnKeyword = false): void => {
     if (node.anchor !== undefined) {
-      const message = `&${node.anchor} is an anchor; take it away and write out what refers to it`;
+      const message = `&${node.anchor} is an anchor; remove it, and write out each reference to it`;
       reportAt("yaml-anchor", message, node);
     }
     if (node.tag !== undefined) {
-      const message = `has the tag ${quote(node.tag)}; take it away, and write a text in quotes`;
+      const message = `has the tag ${quote(node.tag)}; remove it, and quote the text`;
       reportAt("yaml-tag", message, node);
     }
     if (isScalar(node)) {
@@ -49,7 +49,7 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
   };
   const readNode = (node: unknown, depth: number, parentKey?: string): unknown => {
     if (isAlias(node)) {
-      const message = `*${node.source} stands for what is written elsewhere; write it out, so that a review sees it in this line`;
+      const message = `*${node.source} is an alias for a value elsewhere; write the value out, so that reviewers see it on this line`;
       reportAt("yaml-anchor", message, node);
       return null;
     }
@@ -60,7 +60,7 @@ export function toPlainData(contents: unknown, report: ReportProblem, getLine: (
     if (!isMap(node) && !isSeq(node)) return null;
     checkNode(node);
     if (depth >= MAX_DEPTH) {
-      reportAt("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, node);
+      reportAt("yaml-syntax", `is nested more than ${MAX_DEPTH} levels deep`, node);
       return null;
     }
     if (isSeq(node)) return node.items.map((item) => readNode(item, depth + 1));
@@ -83,7 +83,7 @@ const LEGACY_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\
 
 function checkLegacyNumber(node: Scalar): string | undefined {
   if (node.type !== "PLAIN" || typeof node.value !== "string" || !LEGACY_NUMBER.test(node.value)) return undefined;
-  return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
+  return `${node.value} is read as text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
 }
 
 /** Booleans in YAML 1.1, which many tools still use. */
@@ -93,5 +93,5 @@ function checkLegacyBoolean(node: Scalar): string | undefined {
   if (node.type !== "PLAIN" || typeof node.value !== "string" || node.value.length > 3) return undefined;
   if (!LEGACY_BOOLEAN.test(node.value)) return undefined;
   const booleanText = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
-  return `${node.value} is read as a text by some tools and as ${booleanText} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${booleanText}`;
+  return `${node.value} is read as text by some tools and as ${booleanText} by others; write ${JSON.stringify(node.value)} in quotes for text, or ${booleanText}`;
 }

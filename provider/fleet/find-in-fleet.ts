@@ -79,7 +79,12 @@ export async function findInFleet(
         const before = remembered?.get(target.stack);
         const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;
         const people = getExpectedPeople(target);
-        const rows = await readMatchingRows(client, matcher, onAnswer, people, expectedReading);
+        const rows = await readMatchingRows(client, matcher, {
+          onAnswered: onAnswer,
+          // A single tenant is compared only with earlier rollouts.
+          isIdentityNeeded: targets.length > 1,
+          ...omitUndefined({ expected: people, earlier: expectedReading }),
+        });
         const other = await findReplacedTenant(target, before, reach.environment, rows.isTenantOf);
         return { ...rows, other };
       },

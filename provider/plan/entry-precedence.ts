@@ -1,5 +1,5 @@
-import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
-import { isWildcard, listCoveringValues, parseWildcard } from "../settings/coverage";
+import { DEFAULT_VERDICT_SCOPE, type List } from "../settings/assumptions";
+import { listCoveringValues, parseWildcard } from "../settings/coverage";
 import type { ThreatRecord } from "./mail-records";
 
 /** An entry of the desired allow/deny list. */
@@ -9,7 +9,8 @@ export interface ProposedEntry {
   readonly list: List;
   /** The canonical form. */
   readonly value: string;
-  readonly entryType: EntryType;
+  /** The type that the service reports, or the type that the value implies. */
+  readonly entryType: string;
   readonly verdictScope: string;
 }
 
@@ -17,7 +18,7 @@ export interface ProposedEntry {
  * Finds the entries that match a sender, and which of them decides. The reference specifies neither, so this follows our assumptions
  * (docs/reference/assumptions.md, "Mail"):
  *
- * - A domain entry matches mail from the domain and its subdomains; a wildcard (`*.wild.example`) only subdomains; a mailbox entry only
+ * - The value of an entry implies its type, whatever type the service reports. A domain entry matches mail from the domain and its subdomains; a wildcard (`*.wild.example`) only subdomains; a mailbox entry only
  *   that mailbox. IP entries match nothing, because the IP address of a message is unknown.
  * - The most specific entry decides: the mailbox, then the domain with the most labels. On a tie, deny wins over allow, then existing
  *   entries over new ones.
@@ -39,18 +40,17 @@ export class EntryPrecedence {
     sender: { mailbox, domains },
     verdict,
   }: Pick<ThreatRecord, "sender" | "verdict">): readonly ProposedEntry[] {
-    const entries = mailbox === undefined ? [] : this.#findEntries("email_address", mailbox, verdict);
+    const entries = mailbox === undefined ? [] : this.#findEntries(mailbox, verdict);
     const covering = (mailbox === undefined ? [] : listCoveringValues(mailbox)).concat(
       domains.flatMap((domain) => [domain, ...listCoveringValues(domain)]),
     );
-    for (const value of new Set(covering)) entries.push(...this.#findEntries("domain", value, verdict));
+    for (const value of new Set(covering)) entries.push(...this.#findEntries(value, verdict));
     return entries.sort((one, other) => getSpecificity(other) - getSpecificity(one) || this.#compareOrder(one, other));
   }
 
-  #findEntries(entryType: string, value: string, verdict: string): ProposedEntry[] {
+  #findEntries(value: string, verdict: string): ProposedEntry[] {
     const entries = this.#byValue.get(value) ?? [];
-    const isOfType = (entry: ProposedEntry): boolean => isWildcard(value) || entry.entryType === entryType;
-    return entries.filter((entry) => isOfType(entry) && appliesToVerdict(entry, verdict));
+    return entries.filter((entry) => appliesToVerdict(entry, verdict));
   }
 
   #compareOrder(one: ProposedEntry, other: ProposedEntry): number {
@@ -61,14 +61,14 @@ export class EntryPrecedence {
 }
 
 /** Ranks how specific an entry is: mailboxes first, then domains by label count; a wildcard ranks below the domain that it stands for. */
-export function getSpecificity({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
+export function getSpecificity({ value }: Pick<ProposedEntry, "value">): number {
   const wildcard = parseWildcard(value);
   if (wildcard !== undefined) {
     const labels = wildcard.domain === "" ? 0 : wildcard.domain.split(".").length;
     // Mailbox wildcards (`*@*.wild.example`) rank above domain wildcards (`*.wild.example`).
     return labels + 0.5 + (value.startsWith("*@*") ? 0.25 : 0);
   }
-  return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
+  return value.includes("@") ? Number.MAX_SAFE_INTEGER : value.split(".").length;
 }
 
 function appliesToVerdict({ list, verdictScope }: ProposedEntry, verdict: string): boolean {

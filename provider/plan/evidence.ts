@@ -97,7 +97,7 @@ export interface EvidenceSubject {
   readonly kind: "entry" | "vip";
   /** The value or mailbox. */
   readonly value: string;
-  /** Only for entries. Default: inferred from the value. */
+  /** Only for entries. An IP address has no evidence. */
   readonly entryType?: string;
 }
 
@@ -129,8 +129,7 @@ export function findMail(
     const mailbox = canonicalizeMailbox(subject.value);
     return { threats: threats.byPerson.get(mailbox) ?? [], reports: reports.byPerson.get(mailbox) ?? [] };
   }
-  const { entryType } = subject;
-  const isMailbox = entryType === undefined ? subject.value.includes("@") : entryType === "email_address";
+  const isMailbox = subject.value.includes("@");
   const value = isMailbox ? canonicalizeMailbox(subject.value) : canonicalizeValue(subject.value);
   const wildcard = parseWildcard(canonicalizeValue(subject.value));
   const selectMail = <Seen extends MessageWithSender>({ byMailbox, byDomain }: MailIndex<Seen>): readonly Seen[] => {

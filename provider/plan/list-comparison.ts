@@ -4,7 +4,7 @@ import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
 import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { isOverlappingScope } from "../settings/coverage";
+import { isContradiction } from "../settings/contradiction";
 import {
   decodeEntry,
   decodeVip,
@@ -16,7 +16,7 @@ import {
   type ListedEntry,
 } from "../settings/encoded-list";
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
-import { buildNaturalKey } from "../settings/entry-value";
+import { canonicalizeValue, inferEntryType } from "../settings/entry-value";
 import { canPrune } from "../settings/list-mode";
 import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
 import { omitUndefined } from "../settings/omit-undefined";
@@ -59,10 +59,10 @@ export class ListComparison {
     this.#keyedRows = buildKeyedRows(observed.rows, observed.entries);
   }
 
-  /** Returns the rows of one value on any list and in any scope. Built lazily, because only changed entries need it. */
-  #getRowsOfValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
-    this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => buildNaturalKey(row.entry_type, row.value));
-    return this.#rowsByValue.get(buildNaturalKey(entryType, value)) ?? [];
+  /** Returns the rows of one value on any list, in any scope and of any type. Built lazily, for changed entries only. */
+  #getRowsOfValue({ value }: ListedEntry): readonly AllowDenyEntryRow[] {
+    this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => canonicalizeValue(row.value));
+    return this.#rowsByValue.get(canonicalizeValue(value)) ?? [];
   }
 
   compare(list: DesiredList): void {
@@ -96,10 +96,11 @@ export class ListComparison {
     const before = row === undefined ? undefined : getEntryRowState(row);
     const sign = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
-    const otherScopeRows = row === undefined ? this.#findOtherScopes(entry, key, removedRows) : [];
+    const otherRows = row === undefined ? this.#findOtherRows(entry, key, removedRows) : [];
+    const adoptableRows = doesAdopt ? otherRows.filter(({ entry_type }) => entry_type === entry.entryType) : [];
     const mayReplace =
-      doesAdopt && otherScopeRows.length > 0
-        ? otherScopeRows.map((other) => ({ key: encodeRowKey(other), before: getEntryRowState(other) }))
+      adoptableRows.length > 0
+        ? adoptableRows.map((other) => ({ key: encodeRowKey(other), before: getEntryRowState(other) }))
         : undefined;
     this.changes.push({
       ...subject,
@@ -108,7 +109,7 @@ export class ListComparison {
       after: pickEntryState(entry),
       ...this.#getDeclarationFields(list, key),
     });
-    if (!doesAdopt) for (const other of otherScopeRows) this.#noteOtherScope(other, key);
+    for (const other of otherRows) if (!adoptableRows.includes(other)) this.#noteOtherRow(other, entry, key);
     // Entries that are not in the state are adopted only if the files say so.
     if (row !== undefined && !doesAdopt && list.stackContent !== undefined && !Object.hasOwn(prior.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
@@ -127,19 +128,20 @@ export class ListComparison {
     });
     const [first] = blockingRows;
     if (first === undefined) return;
-    if (row === undefined && doesAdopt && blockingRows.length === 1) {
+    const isSameType = first.entry_type === entry.entryType;
+    if (row === undefined && doesAdopt && isSameType && blockingRows.length === 1) {
       this.#addRemoval(list, encodeRowKey(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
       return;
     }
-    const adopt = row === undefined ? "set `adopt: true` for the entries to adopt it, or " : "";
+    const adopt = row === undefined && isSameType ? "set `adopt: true` for the entries to adopt it, or " : "";
     this.blockers.push({
       code: "exists",
       message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
     });
   }
 
-  /** Returns undeclared rows of the same list and value in another scope: some services hold only one entry per value. */
-  #findOtherScopes(
+  /** Returns undeclared rows of the list and value in another scope or of another type: a service may hold only one. */
+  #findOtherRows(
     entry: ListedEntry,
     key: string,
     removedRows: EntryContext["removedRows"],
@@ -157,16 +159,18 @@ export class ListComparison {
     return this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, key));
   }
 
-  #noteOtherScope(row: AllowDenyEntryRow, key: string): void {
+  #noteOtherRow(row: AllowDenyEntryRow, { entryType }: ListedEntry, key: string): void {
+    // An update can't change the type of an entry.
+    const adopt = row.entry_type === entryType ? "set `adopt: true` for the entries to adopt it, or " : "";
     this.findings.push({
       code: "other-scope",
       level: "note",
-      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to adopt it, or remove it in the console.`,
+      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: ${adopt}remove it in the console.`,
       subject: { kind: "entry", key },
     });
   }
 
-  /** Returns rows on the opposite list with the same value in another scope, which block the entry. */
+  /** Returns rows on the opposite list with the same value in another scope or of another type, which block the entry. */
   #findBlockingRows(
     entry: ListedEntry,
     key: string,
@@ -359,14 +363,16 @@ export class ListComparison {
   }
 
   /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */
-  #isDenied({ value, entry_type: entryType, verdict_scope: scope }: AllowDenyEntryRow): boolean {
-    const keys = KNOWN_VERDICT_SCOPES.filter((one) => isOverlappingScope(one, scope)).map((verdictScope) =>
-      encodeEntryKey({ value, entryType, verdictScope }),
-    );
+  #isDenied(row: AllowDenyEntryRow): boolean {
+    const { value, verdict_scope } = row;
+    // The value of a declared entry implies its type.
+    const entryType = inferEntryType(value) ?? row.entry_type;
+    const keys = KNOWN_VERDICT_SCOPES.map((verdictScope) => encodeEntryKey({ value, entryType, verdictScope }));
     return this.#desired.lists.some(({ kind, declared }) =>
       keys.some((key) => {
         const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
-        return text !== undefined && decodeEntry(key, text)?.list === "deny";
+        const entry = text === undefined ? undefined : decodeEntry(key, text);
+        return entry?.list === "deny" && isContradiction(entry, { ...row, verdictScope: verdict_scope });
       }),
     );
   }

@@ -56,7 +56,7 @@ export class EngineLog {
   }
 
   async #sendLog(message: string, severity: Severity): Promise<void> {
-    if (this.#address === undefined) throw new Error("no engine has started this process");
+    if (this.#address === undefined) throw new Error("this process was not started by an engine");
     // The environment's proxy must not be used for the engine.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
       "grpc.enable_http_proxy": 0,

@@ -51,7 +51,7 @@ export class FailedImports {
   assertNoOtherFailed(urn: string): void {
     if (!this.#hasFailed) return;
     this.#markDecided(urn);
-    throw new NotImportableError("Nothing was imported, since another import of this run failed.");
+    throw new NotImportableError("Nothing was imported, because another import in this run failed.");
   }
 
   /** Returns the changes of a resource whose import failed in this run or an earlier one; undefined for any other. */

@@ -33,7 +33,7 @@ export function buildUnknownPage(): unknown {
 function parsePageToken(token: string): { readonly from: number; readonly until: number } {
   if (token === "") return { from: 0, until: Number.POSITIVE_INFINITY };
   const [, from, limit] = /^(\d+)-(\d+)$/.exec(token) ?? [];
-  if (from === undefined) throw new ProtocolError(`There is no page ${quote(token)}; ask for the first.`);
+  if (from === undefined) throw new ProtocolError(`Page ${quote(token)} doesn't exist; request the first page.`);
   return { from: Number(from), until: Number(limit) };
 }
 

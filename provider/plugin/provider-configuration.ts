@@ -95,7 +95,7 @@ function matchesStackConfiguration(args: Properties): boolean {
 function buildDefaultNameFailure(name: string): ArgumentFailure {
   return {
     property: "",
-    reason: `a Provider can't be called ${quote(name)}, which is how Pulumi calls the one that it makes by itself; give it another name`,
+    reason: `a Provider can't have the name ${quote(name)}, because Pulumi uses it for the default provider; use another name`,
   };
 }
 

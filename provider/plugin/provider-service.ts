@@ -87,7 +87,7 @@ export class ProviderService {
 
   getSchema(request: ProviderRequest<"GetSchemaRequest">): unknown {
     if (request.getVersion() !== 0) {
-      throw new ProtocolError(`There is no schema of version ${request.getVersion()}; ask for version 0.`);
+      throw new ProtocolError(`Schema version ${request.getVersion()} doesn't exist; request version 0.`);
     }
     const response = new messages.GetSchemaResponse();
     response.setSchema(PLUGIN_SCHEMA);
@@ -232,7 +232,7 @@ export class ProviderService {
   async invoke(request: ProviderRequest<"InvokeRequest">): Promise<unknown> {
     const token = request.getTok();
     const definition = FUNCTIONS_BY_TOKEN.get(token);
-    if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
+    if (definition === undefined) throw new ProtocolError(`The function ${quote(token)} doesn't exist.`);
     const result = await definition.read(this.#session.getClient(), decodeProperties(request.getArgs()));
     const response = new messages.InvokeResponse();
     // A result that was read with secret arguments is secret too.
@@ -263,7 +263,9 @@ export class ProviderService {
   async construct(request: ProviderRequest<"ConstructRequest">): Promise<unknown> {
     const type = request.getType();
     if (type !== TENANT_SETTINGS_TYPE) {
-      throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
+      throw new ProtocolError(
+        `The component ${quote(type)} doesn't exist; the only component is ${TENANT_SETTINGS_TYPE}.`,
+      );
     }
     // Few programs use it, and its file reader is slow to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
@@ -338,7 +340,7 @@ export class ProviderService {
     const adapter = this.#adapters.get(type);
     if (adapter !== undefined) return adapter;
     throw new ProtocolError(
-      `There is no resource of type ${quote(type)}; there are ${[...this.#adapters.keys()].join(", ")}.`,
+      `The resource type ${quote(type)} doesn't exist; the types are ${[...this.#adapters.keys()].join(", ")}.`,
     );
   }
 }
@@ -349,7 +351,7 @@ export class ProviderService {
  */
 function buildSeveralAttachedError(firstUrn: string, secondUrn: string): ConfigurationError {
   return new ConfigurationError(
-    `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(firstUrn)} and ${quote(secondUrn)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
+    `PULUMI_DEBUG_PROVIDERS attaches two providers, ${quote(firstUrn)} and ${quote(secondUrn)}, to one plugin process, which supports only one. Nothing was changed. Attach to a stack with only one provider.`,
   );
 }
 
@@ -389,7 +391,7 @@ function assertEngineVersion(request: ProviderRequest<"ConfigureRequest">): void
   if (request.getUrn()) return;
   const minimumVersion = formatVersion(MINIMUM_VERSION);
   throw new ConfigurationError(
-    `This Pulumi is too old for the plugin, which needs ${minimumVersion} or later: install it (https://www.pulumi.com/docs/iac/download-install/). Nothing was changed.`,
+    `This version of Pulumi is too old for the plugin, which needs ${minimumVersion} or later. Nothing was changed. Install a later version: https://www.pulumi.com/docs/iac/download-install/`,
   );
 }
 

@@ -32,7 +32,8 @@ export function fitToWidth(text: string, columns: number): string {
 }
 
 /**
- * Wraps a text. Breaks only at spaces outside of backticks, so that values and commands can be searched and copied.
+ * Wraps a text. Breaks only at spaces outside of backticks and of quoted paths, so that values, commands and paths can be
+ * searched and copied.
  *
  * @param measureWord returns the width of a word.
  */
@@ -54,9 +55,11 @@ export function wrapText(text: string, width: number, measureWord = getTextWidth
   return [...lines, line];
 }
 
-/** Splits a text at spaces; a command in backticks is one word. */
+/** Splits a text at spaces; a command in backticks and a quoted path are one word. */
 function splitWords(text: string): string[] {
-  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) => command.replaceAll(" ", SPACE_PLACEHOLDER));
+  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`|"[^"\s\\][^"\\]{0,200}\/[^"\\]{0,200}"/g, (command) =>
+    command.replaceAll(" ", SPACE_PLACEHOLDER),
+  );
   return protectedText.split(" ").map((word) => word.replaceAll(SPACE_PLACEHOLDER, " "));
 }
 

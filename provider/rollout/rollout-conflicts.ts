@@ -27,9 +27,9 @@ export async function describeConflictingRollout(
   const isLocked = await context.isLocked(id);
   const stackNames = formatFirst(stacks, (stack) => stack);
   const status = isLocked
-    ? "is under way."
+    ? "is in progress."
     : state === "waiting"
-      ? `waits for a person. ${reason}`
+      ? `waits for approval. ${reason}`
       : state === "stopped"
         ? `was stopped. ${reason}`
         : "was interrupted.";
@@ -40,7 +40,7 @@ export async function describeConflictingRollout(
         { why: "Or abandon it:", command: commands.abandon(id) },
       ];
   return [
-    `The rollout ${id} has not come to these stacks yet (${stackNames}), and ${status.trim()}`,
+    `The rollout ${id} has not changed these stacks yet (${stackNames}), and ${status.trim()}`,
     advice.map(({ why, command }) => (command === undefined ? why : `${why} \`${command}\`.`)).join(" "),
   ];
 }
@@ -49,6 +49,6 @@ export async function describeConflictingRollout(
 export function buildRolloutRunningError(id: string, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, roll it back: \`${commands.rollback(id)}\``,
+    `The rollout ${id} is still in progress. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; when its run has ended, roll it back: \`${commands.rollback(id)}\``,
   );
 }

@@ -149,9 +149,9 @@ export class RolloutPlanner {
       const names = rollback.declared.flatMap(({ name, stack }) =>
         replaced.has(stack) && !undecided.has(stack) ? [quoteShellWord(name)] : [],
       );
-      const condition = "where all that the tenant held then was replaced since";
+      const condition = "if all of the tenant's previous content was replaced";
       const advice = formatAcceptAdvice(condition, this.#context.environment, names.join(","));
-      accepting = names.length === 0 ? "" : `Left out, because a key opens another tenant. ${advice}`;
+      accepting = names.length === 0 ? "" : `Left out, because a key belongs to another tenant. ${advice}`;
     }
   }
 
@@ -282,7 +282,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const names = others.map(({ name }) => quote(name)).join(", ");
       const reason =
         mismatch === undefined
-          ? `its key opens the ${owners.length > 0 ? "tenant of" : "same tenant as that of"} ${names}`
+          ? `its key opens ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
           : `${formatReplacedReason(mismatch.rollout)}: ${mismatch.why}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);

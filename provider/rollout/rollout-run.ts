@@ -78,7 +78,7 @@ export class RolloutRun {
     if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Another run is at the rollout ${id}; \`${commands.status(id)}\` shows how far it is.`,
+        `Another run is executing the rollout ${id}; \`${commands.status(id)}\` shows its progress.`,
       );
     }
     try {
@@ -86,13 +86,13 @@ export class RolloutRun {
       if (record.digest === "") {
         throw new RolloutError(
           "ERR_ROLLOUT_NOT_FOUND",
-          `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
+          `The planning of the rollout ${id} was interrupted. Nothing was changed. Start a new one.`,
         );
       }
       if (record.spec.prunedAtMs !== undefined) {
         throw new RolloutError(
           "ERR_ROLLOUT_NOT_KNOWN",
-          `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
+          `The rollout ${id} was pruned: its files and plans were removed. Nothing was changed. Start a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
         );
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
@@ -146,7 +146,7 @@ export class RolloutRun {
     let beginLock = await journal.database.lock("begin", () => {});
     for (; beginLock === undefined; beginLock = await journal.database.lock("begin", () => {})) {
       if (stopping.aborted) {
-        throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
+        throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it started. Nothing was changed.");
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -272,7 +272,7 @@ export class RolloutRun {
       assertUsable(spec, current.targets, current.excludedStacks, environment);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
-      return `Before the next wave, the targets file couldn't be used: ${formatErrorWithCode(error)}`;
+      return `The targets file can't be used for the next wave: ${formatErrorWithCode(error)}`;
     }
     for (const note of current.notes) this.#context.log(note);
     await journal.updateTargets(id, current);
@@ -311,7 +311,7 @@ function compareWithCurrentTargets(
   const current = compareWithFile(spec, recordedTargets);
   const waveDifferences =
     spec.rollsBack === undefined ? describeWaveChanges(spec.waves, current.targets, current.declared) : undefined;
-  const keptWavesNote = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waveDifferences}.`;
+  const keptWavesNote = `The rollout keeps its reviewed waves, which differ from ${spec.source}: ${waveDifferences}.`;
   return waveDifferences === undefined ? current : { ...current, notes: [...current.notes, keptWavesNote] };
 }
 

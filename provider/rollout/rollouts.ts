@@ -199,7 +199,7 @@ export class Rollouts {
       const { commands } = this;
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_FOUND",
-        `The rollout ${id} can't be stopped: its run was interrupted, and nothing is under way. To finish it: \`${commands.resume(id)}\`. To abandon it: \`${commands.abandon(id)}\``,
+        `The rollout ${id} can't be stopped: its run was interrupted, and nothing is in progress. To finish it: \`${commands.resume(id)}\`. To abandon it: \`${commands.abandon(id)}\``,
       );
     }
     await this.journal.requestStop(id);
@@ -217,12 +217,12 @@ export class Rollouts {
     if (lock === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, abandon it: \`${commands.abandon(id)}\``,
+        `The rollout ${id} is still in progress. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; when its run has ended, abandon it: \`${commands.abandon(id)}\``,
       );
     }
     try {
       using locks = this.#context.openLocks((await journal.getRollout(id)).spec);
-      const reason = "A person abandoned it.";
+      const reason = "It was abandoned by a person.";
       await locks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
     } finally {
       await lock.release();

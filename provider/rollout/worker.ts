@@ -91,16 +91,16 @@ export async function runWorker({
       throw error;
     });
     for (const [address, limit] of services) limits.set(address, limit);
-    log(`${tenantName}: begins, for the rollout ${job.rollout}`);
+    log(`${tenantName}: started, for the rollout ${job.rollout}`);
     await changeTenant(job, signal);
-    if (signal.aborted) log(`${tenantName}: let go of. ${(signal.reason as Error).message}`);
+    if (signal.aborted) log(`${tenantName}: released. ${(signal.reason as Error).message}`);
     else log(`${tenantName}: ${formatOutcome(await journal.getTenantState(job))}`);
   };
   const unsuitable = new AbortController();
   const killEngines = (): void => enginePool.kill();
   aborted.addEventListener("abort", killEngines);
   try {
-    log(`The worker ${worker} takes up to ${concurrency} tenants at once.`);
+    log(`The worker ${worker} processes up to ${concurrency} tenants concurrently.`);
     await runPgBossWorker(database, runJob, {
       concurrency,
       stopping: AbortSignal.any([stopping, unsuitable.signal]),

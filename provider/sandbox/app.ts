@@ -27,7 +27,7 @@ type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } 
 export function createApp({ store, routes, log, hooks, clock, limiter }: AppDependencies): Hono<Env> {
   const app = new Hono<Env>();
   app.onError((error) => createErrorResponse(error));
-  app.notFound((context) => createJsonResponse(404, { error: `there is no ${getPath(context)}` }));
+  app.notFound((context) => createJsonResponse(404, { error: `${getPath(context)} does not exist` }));
 
   let description: unknown;
   app.get("/openapi.json", () => {
@@ -99,7 +99,7 @@ function findCaller(store: Store, context: Context): Caller | undefined {
 /** @throws SandboxHttpError 401 (reference, "Authentication"). */
 function requireCaller(caller: Caller | undefined): Caller {
   if (caller === undefined)
-    throw new SandboxHttpError(401, "the X-Api-Key header is missing or holds no valid API key");
+    throw new SandboxHttpError(401, "the X-Api-Key header is missing or does not contain a valid API key");
   return caller;
 }
 

@@ -125,7 +125,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const id = store.tenants.findId(name);
     if (id !== undefined) return id;
     const names = store.tenants.listNames().join(", ");
-    throw new SandboxError("ERR_SANDBOX_TENANT", `There is no tenant ${name}. The tenants are: ${names}.`);
+    throw new SandboxError("ERR_SANDBOX_TENANT", `The tenant ${name} doesn't exist. The tenants are: ${names}.`);
   };
   const getFullPeriod = () => getLookBackPeriod(clock().toISOString(), Number.MAX_SAFE_INTEGER);
   let closed: Promise<void> | undefined;
@@ -157,7 +157,7 @@ function randomId(): string {
 /** Runs before a data file is created. */
 function assertPort(port: number): void {
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
-  throw new SandboxError("ERR_SANDBOX_PORT", `${port} isn't a valid port: give a whole number from 0 to 65535.`);
+  throw new SandboxError("ERR_SANDBOX_PORT", `${port} isn't a valid port: specify a whole number from 0 to 65535.`);
 }
 
 /** Resolves once the server accepts connections. */

@@ -89,6 +89,6 @@ export function resolveMailOptions({ threats, seed = 1 }: SandboxOptions): {
   }
   throw new SandboxError(
     "ERR_SANDBOX_OPTION",
-    `${threats} isn't a valid number of threats: give a whole number from 0 to ${MAX_THREATS}.`,
+    `${threats} isn't a valid number of threats: specify a whole number from 0 to ${MAX_THREATS}.`,
   );
 }

@@ -23,7 +23,7 @@ export class RateLimiter {
     if (!(perSecond > 0 && Number.isFinite(perSecond)) || !(burst >= 1)) {
       throw new SandboxError(
         "ERR_SANDBOX_OPTION",
-        `A rate limit of ${perSecond} a second, ${burst} at once, lets no request through: give positive numbers.`,
+        `A rate limit of ${perSecond} per second, with a burst of ${burst}, allows no requests: specify positive numbers.`,
       );
     }
     this.#limit = { perSecond, burst, retryAfter };
@@ -45,7 +45,7 @@ export class RateLimiter {
     // Rounding errors of many small refills can leave slightly less than one token.
     if (bucket.tokens < 1 - 1e-9) {
       const waitMs = ((1 - bucket.tokens) / perSecond) * 1_000;
-      throw new SandboxHttpError(429, `too many requests: the limit is ${perSecond} a second`, {
+      throw new SandboxHttpError(429, `too many requests: the limit is ${perSecond} per second`, {
         headers: this.#buildRetryAfterHeader(nowMs, waitMs),
       });
     }

@@ -55,6 +55,14 @@ export function parseAddressNumber(text: string): { readonly width: number; read
   return { width: getWidth(plain), value: toBigInt(plain) };
 }
 
+/** Returns the bounds of one address or of a range. Undefined for any other text. */
+export function parseAddressBounds(text: string): AddressBounds | undefined {
+  const address = parseAddressNumber(text);
+  return address === undefined
+    ? parseAddressRange(text)
+    : { width: address.width, first: address.value, last: address.value };
+}
+
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** The first and last address of a range, as numbers. */

@@ -23,7 +23,7 @@ export type RawArguments = Readonly<Record<string, unknown>>;
 export function validateComment(text: string): string | undefined {
   const harmfulText = findHarmfulText(text);
   if (harmfulText === undefined) return undefined;
-  return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harmfulText}. Take it out`;
+  return `contains text that a terminal, Pulumi or a build pipeline would interpret as a command, shown escaped here: ${harmfulText}. Remove it`;
 }
 
 const printableText = z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
@@ -32,7 +32,7 @@ const printableText = z.string({ error: (issue) => `must be text, not ${quote(is
 });
 
 export const comment = printableText
-  .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
+  .describe("The reason for it, for the people who review the list. An empty comment counts as no comment.")
   .optional();
 
 const entryValue = z
@@ -55,11 +55,11 @@ const mailbox = z
 export const allowDenyEntryArguments = z.strictObject({
   list: z
     .enum(ENTRY_LISTS, { error: (issue) => describeExpected(issue.input, formatAllowedValues(ENTRY_LISTS)) })
-    .describe("Which of the two lists."),
+    .describe("The list of the entry: allow or deny."),
   value: entryValue,
   entryType: z
     .enum(ENTRY_TYPES, { error: (issue) => describeExpected(issue.input, formatAllowedValues(ENTRY_TYPES)) })
-    .describe("The type of the value. Inferred from it when left out.")
+    .describe("The type of the value. Inferred from the value by default.")
     .optional(),
   verdictScope: z
     .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
@@ -67,19 +67,19 @@ export const allowDenyEntryArguments = z.strictObject({
       error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
     })
     .refine(isPrintable, {
-      error: (issue) => `is ${quote(issue.input)}, which holds something other than text; remove it`,
+      error: (issue) => `is ${quote(issue.input)}, which contains characters other than text; remove them`,
     })
     .min(1, `is empty; write "global" or "graymail", or leave it out for "${DEFAULT_VERDICT_SCOPE}"`)
-    .describe(`Which verdicts the entry overrides. "${DEFAULT_VERDICT_SCOPE}" when left out.`)
+    .describe(`The verdicts that the entry overrides. Default: "${DEFAULT_VERDICT_SCOPE}".`)
     .optional(),
   comment,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
-    .describe("Whether an entry that exists with other arguments is adopted and changed.")
+    .describe("Whether an existing entry with other arguments is adopted and changed.")
     .optional(),
   acceptRisk: printableText
-    .refine(isMeaningfulText, "is empty; say why the risk is accepted, or leave it out")
-    .describe("Why a risky entry is meant all the same. For the review: it is never sent to the service.")
+    .refine(isMeaningfulText, "is empty; give the reason to accept the risk, or leave it out")
+    .describe("The reason to accept a risky entry. It is for reviewers, and never sent to the service.")
     .optional(),
 });
 
@@ -104,7 +104,9 @@ export const vipEmployeeArguments = z.strictObject({
     .enum(ON_DELETE, {
       error: (issue) => `must be ${formatAllowedValues(ON_DELETE)}, not ${quote(issue.input)}`,
     })
-    .describe('The effect of deleting it: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .describe(
+      'The effect of deletion: "exclude" (a permanent exclusion at the service) or "keep" (Pulumi only forgets it).',
+    )
     .optional(),
 });
 
@@ -216,8 +218,8 @@ function describeUnknownArgument(key: string, schema: z.ZodObject): string {
   const known = Object.keys(schema.shape);
   const suggestion = findNearestName(key, known);
   return suggestion === undefined
-    ? `is not an argument; the arguments are ${known.join(", ")}`
-    : `is not an argument; write ${suggestion}`;
+    ? `isn't an argument; the arguments are ${known.join(", ")}`
+    : `isn't an argument; did you mean ${suggestion}?`;
 }
 
 /** Removes null, undefined and an empty comment, so that they count as omitted. */
@@ -237,7 +239,7 @@ function isKnownInAnotherCase(scope: string): boolean {
 
 function describeExpected(input: unknown, expected: string): string {
   return input === undefined || input === null
-    ? `is missing; give ${expected}`
+    ? `is missing; specify ${expected}`
     : `must be ${expected}, not ${quote(input)}`;
 }
 

@@ -43,8 +43,8 @@ const DANGER_KINDS: readonly DangerKind[] = [
   },
   {
     rank: 2,
-    singular: "allow that should be gone",
-    plural: "allows that should be gone",
+    singular: "allow that should have been removed",
+    plural: "allows that should have been removed",
     matches: ({ to, isLingering }) => to === "allow" && isLingering === true,
   },
 ];

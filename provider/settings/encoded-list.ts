@@ -1,7 +1,7 @@
 import type { AllowDenyEntryInputs, VipEmployeeInputs } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, ENTRY_TYPES, type EntryType } from "./assumptions";
 import { ENTRY_FIELD_DEFINITIONS, type EntryState, type FieldDefinition, VIP_FIELD_DEFINITIONS } from "./entry-fields";
-import { canonicalizeMailbox, canonicalizeValue, isPlainDomain, parseEntryValue } from "./entry-value";
+import { canonicalizeMailbox, canonicalizeValue, inferEntryType, isPlainDomain } from "./entry-value";
 import { canonicalizeComment, percentEncodeUnprintable, sanitizeLine } from "./text";
 
 /**
@@ -249,11 +249,6 @@ export function encodeVip(vip: EncodableFields): string {
 
 const TYPE_PREFIX = "type ";
 const ALSO_PREFIX = "also ";
-
-function inferEntryType(toCanonical: string): string | undefined {
-  const parsed = parseEntryValue(toCanonical);
-  return parsed.ok ? parsed.value.entryType : undefined;
-}
 
 /** Percent-encodes characters with a meaning in a key, so that any value from the service can be parsed back and printed. */
 function escapeKeyPart(text: string): string {

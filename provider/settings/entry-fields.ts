@@ -104,9 +104,9 @@ export type SettingsElement = Readonly<Record<string, NonNullable<EntryState[Ent
 
 /** The JSON schema of {@link EntryState}. A missing field is a compile error. */
 export const entryStateShape = {
-  list: z.enum(ENTRY_LISTS).describe("Only of entries.").exactOptional(),
+  list: z.enum(ENTRY_LISTS).describe("Only for entries.").exactOptional(),
   comment: z.string().exactOptional(),
-  acceptRisk: jsonTextField("Why its risk is accepted.").exactOptional(),
+  acceptRisk: jsonTextField("The reason to accept its risk.").exactOptional(),
 } satisfies Record<EntryStateField, z.ZodType>;
 
 /**

@@ -72,6 +72,12 @@ export function canonicalizeMailbox(email: string): string {
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
+/** Returns the type that a value implies. Undefined if no program can declare the value. */
+export function inferEntryType(value: string): EntryType | undefined {
+  const parsed = parseEntryValue(value);
+  return parsed.ok ? parsed.value.entryType : undefined;
+}
+
 /** Returns the type and canonical value, which are equal for duplicate entries. */
 export function buildNaturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalizeValue(value)}`;
@@ -114,16 +120,16 @@ function parseExactly(text: string): Parsed<EntryValue> {
     const mailbox = parseMailboxExactly(text);
     return mailbox.ok ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } } : mailbox;
   }
-  if (/^[^:]+:\d+$/.test(text)) return buildParseFailure(`${quote(text)} has a port; the service's list holds none`);
+  if (/^[^:]+:\d+$/.test(text)) return buildParseFailure(`${quote(text)} has a port, but entries can't have ports`);
   if (isAddressLike(text)) return parseAddress(text);
   const domain = parseDomain(text);
   return domain.ok ? { ok: true, value: { entryType: "domain", canonical: domain.value } } : domain;
 }
 
 function findSurroundingProblem(text: string): string | undefined {
-  if (text !== text.trim()) return `${quote(text)} has white space around it`;
-  if (BREAK_CHARACTER.test(text)) return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
-  if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} holds an invisible character`;
+  if (text !== text.trim()) return `${quote(text)} has leading or trailing white space`;
+  if (BREAK_CHARACTER.test(text)) return `${quote(text)} contains a tab or a line break (an entry has only one value)`;
+  if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} contains an invisible character`;
   return undefined;
 }
 
@@ -141,13 +147,13 @@ function parseAddress(text: string): Parsed<EntryValue> {
   const address = parseSingleAddress(text);
   if (address !== undefined) return { ok: true, value: { entryType: "ip", canonical: address } };
   if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
-    return buildParseFailure(`${quote(text)} is a range of addresses; the service's list holds single addresses`);
+    return buildParseFailure(`${quote(text)} is a range of addresses, but entries must be single addresses`);
   }
   if (isIP(text) === 6 && text.includes("%")) {
-    return buildParseFailure(`${quote(text)} has a zone (what follows %), which means something on one machine only`);
+    return buildParseFailure(`${quote(text)} has a zone (the part after %), which is only valid on one machine`);
   }
-  const octalHint = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
-  return buildParseFailure(`${quote(text)} is not an IP address${octalHint}`);
+  const octalHint = /(^|\.)0\d/.test(text) ? " (some software reads leading zeros as octal)" : "";
+  return buildParseFailure(`${quote(text)} isn't a valid IP address${octalHint}`);
 }
 
 function parseMailboxExactly(text: string): Parsed<string> {
@@ -155,22 +161,22 @@ function parseMailboxExactly(text: string): Parsed<string> {
   const problem = findSurroundingProblem(text);
   if (problem !== undefined) return buildParseFailure(problem);
   const atSign = text.lastIndexOf("@");
-  if (atSign < 0) return buildParseFailure(`${quote(text)} is not a mailbox: it has no @`);
+  if (atSign < 0) return buildParseFailure(`${quote(text)} isn't a valid mailbox: it has no @`);
   if (atSign === 0) return buildParseFailure(`${quote(text)} has nothing before its @`);
   if (atSign === text.length - 1) return buildParseFailure(`${quote(text)} has nothing after its @`);
   // Unicode composition takes quadratic time for a long run of combining marks. Text of this length can't shrink below 64 bytes.
   if (atSign > 1000) return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
   // Checks the form used for comparison, so that this form passes the same checks.
   const local = text.slice(0, atSign).normalize("NFC").toLowerCase().normalize("NFC");
-  if (local.includes("*")) return buildParseFailure(`${quote(text)} is a pattern, not one mailbox`);
+  if (local.includes("*")) return buildParseFailure(`${quote(text)} is a pattern, not a single mailbox`);
   if (/[\s<>()[\]\\,;:"@]/.test(local) || /^\.|\.$|\.\./.test(local)) {
     return buildParseFailure(
-      `${quote(text)} is not a mailbox: ${quote(text.slice(0, atSign))} can't stand before its @`,
+      `${quote(text)} isn't a valid mailbox: ${quote(text.slice(0, atSign))} isn't valid before the @`,
     );
   }
   if (Buffer.byteLength(local) > 64) return buildParseFailure(`${quote(text)} has more than 64 bytes before its @`);
   const domain = parseDomain(text.slice(atSign + 1));
-  if (!domain.ok) return buildParseFailure(`${quote(text)} is not a mailbox: ${domain.reason}`);
+  if (!domain.ok) return buildParseFailure(`${quote(text)} isn't a valid mailbox: ${domain.reason}`);
   return { ok: true, value: `${local}@${domain.value}` };
 }
 
@@ -182,35 +188,36 @@ function parseDomain(text: string): Parsed<string> {
   if (isPlainDomain(text)) return { ok: true, value: text };
   // IDNA conversion takes quadratic time. Text of this length can't shrink below 253 characters.
   if (text.length > 1000) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
-  if (text.startsWith("*"))
-    return buildParseFailure(`${quote(text)} is a pattern; the service's list holds plain domains`);
+  if (text.startsWith("*")) return buildParseFailure(`${quote(text)} is a pattern, but entries must be plain domains`);
   const invalidCharacter = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
   if (invalidCharacter !== undefined) {
-    const hint = /[\s,;]/.test(invalidCharacter) ? " (one entry holds one value)" : "";
-    return buildParseFailure(`${quote(text)} is not a domain: it holds ${describeCharacter(invalidCharacter)}${hint}`);
+    const hint = /[\s,;]/.test(invalidCharacter) ? " (an entry has only one value)" : "";
+    return buildParseFailure(
+      `${quote(text)} isn't a valid domain: it contains ${describeCharacter(invalidCharacter)}${hint}`,
+    );
   }
-  if (/^[.]/.test(text)) return buildParseFailure(`${quote(text)} is not a domain: it starts with a dot`);
+  if (/^[.]/.test(text)) return buildParseFailure(`${quote(text)} isn't a valid domain: it starts with a dot`);
   const ascii = domainToASCII(text.normalize("NFC")).replace(/\.$/, "");
-  if (ascii === "") return buildParseFailure(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
+  if (ascii === "") return buildParseFailure(`${quote(text)} isn't a valid domain: it has no valid ASCII (IDNA) form`);
   if (ascii.length > 253) return buildParseFailure(`${quote(text)} is longer than 253 characters`);
   const labels = ascii.split(".");
   for (const label of labels) {
-    if (label === "") return buildParseFailure(`${quote(text)} is not a domain: two dots follow each other`);
+    if (label === "") return buildParseFailure(`${quote(text)} isn't a valid domain: it has two consecutive dots`);
     if (label.length > 63)
-      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`);
+      return buildParseFailure(`${quote(text)} isn't a valid domain: ${quote(label)} is longer than 63 characters`);
     if (/^-|-$/.test(label))
-      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`);
+      return buildParseFailure(`${quote(text)} isn't a valid domain: ${quote(label)} starts or ends with a hyphen`);
     if (!/^[a-z0-9_-]+$/.test(label)) {
-      return buildParseFailure(`${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`);
+      return buildParseFailure(`${quote(text)} isn't a valid domain: ${quote(label)} isn't a valid label`);
     }
   }
   const topLabel = labels.at(-1) ?? "";
   if (/^\d+$/.test(topLabel) || topLabel.includes("_"))
-    return buildParseFailure(`${quote(text)} is not a domain: none ends in ${quote(topLabel)}`);
+    return buildParseFailure(`${quote(text)} isn't a valid domain: ${quote(topLabel)} isn't a valid top-level domain`);
   if (labels.length === 1) {
     const isTopLevel = parseHost(ascii).isIcann === true;
-    const reason = isTopLevel ? "it is a top-level domain, and would stand for all below it" : "it has no dot";
-    return buildParseFailure(`${quote(text)} is not a whole domain: ${reason}`);
+    const reason = isTopLevel ? "it is a top-level domain, and would cover all domains under it" : "it has no dot";
+    return buildParseFailure(`${quote(text)} isn't a full domain: ${reason}`);
   }
   return { ok: true, value: ascii };
 }

@@ -67,24 +67,24 @@ const patternsSchema = z.array(
 const wholeNumberSchema = z
   .number({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
   .int({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
-  .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
+  .min(0, { error: (issue) => `is ${quote(issue.input)}; it must be 0 or more` });
 
 const listOptions = {
-  ignore: patternsSchema
-    .describe("Entries that are never touched, whatever the mode, unless they are declared.")
-    .optional(),
+  ignore: patternsSchema.describe("Entries that are never changed in any mode, unless they are declared.").optional(),
   protect: patternsSchema
-    .describe("Entries that must be declared: each pattern by at least one, and none that it names may be removed.")
+    .describe(
+      "Entries that must be declared. Each pattern must match at least one declared entry, and no matching entry may be removed.",
+    )
     .optional(),
-  maxRemovals: wholeNumberSchema.describe("The most that one run may remove.").optional(),
+  maxRemovals: wholeNumberSchema.describe("The maximum number of removals in one run.").optional(),
   maxRemovalFraction: z
     .number({ error: (issue) => `must be a number from 0 to 1, not ${quote(issue.input)}` })
-    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
-    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
-    .describe("The largest share of the list that one run may remove. 0.3 when left out.")
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a fraction from 0 to 1` })
+    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a fraction from 0 to 1, such as 0.5 for half` })
+    .describe("The maximum fraction of the list that one run may remove. Default: 0.3.")
     .optional(),
   confirmRemovals: wholeNumberSchema
-    .describe("The exact number of removals that is meant, for one run beyond the limits.")
+    .describe("The exact number of intended removals, for one run that exceeds the limits.")
     .optional(),
 };
 
@@ -99,13 +99,13 @@ export const allowDenyListArguments = z.strictObject({
       error: (issue) => `must be ${formatAllowedValues(LIST_MODES)}, not ${quote(issue.input)}`,
     })
     .describe(
-      "The handling of undeclared entries: additive leaves them, exclusive-allows removes undeclared allow entries, exclusive removes all of them.",
+      "The handling of undeclared entries: additive keeps them, exclusive-allows removes undeclared allow entries, exclusive removes all of them.",
     )
     .optional(),
   ...listOptions,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
-    .describe("Whether entries that exist with other arguments are adopted and changed.")
+    .describe("Whether existing entries with other arguments are adopted and changed.")
     .optional(),
 });
 
@@ -117,14 +117,16 @@ export const vipListArguments = z.strictObject({
       error: ({ input }) =>
         explainVipMode(input) ?? `must be ${formatAllowedValues(VIP_LIST_MODES)}, not ${quote(input)}`,
     })
-    .describe("The handling of undeclared VIPs: additive leaves them, exclusive removes them.")
+    .describe("The handling of undeclared VIPs: additive keeps them, exclusive removes them.")
     .optional(),
   ...listOptions,
   onDelete: z
     .enum(ON_DELETE, {
       error: (issue) => `must be "exclude" or "keep", not ${quote(issue.input)}`,
     })
-    .describe('The effect of removing it: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .describe(
+      'The effect of removal: "exclude" (a permanent exclusion at the service) or "keep" (Pulumi only forgets it).',
+    )
     .optional(),
 });
 
@@ -242,8 +244,8 @@ export const ENTRY_LIST_KIND: ListKind = {
     const isContradiction = lists[0] !== undefined && lists[1] !== undefined && lists[0] !== lists[1];
     if (!isContradiction && first.key !== second.key) return undefined;
     return isContradiction
-      ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${describeLocation(first, second)}; a value can't be on both. Keep one of the two`
-      : `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`;
+      ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${describeLocation(first, second)}; a value can't be on both. Keep one`
+      : `is declared twice, here and at ${describeLocation(first, second)}; keep one`;
   },
   describeRisk(key, text, ownDomains) {
     const entry = decodeEntry(key, text);
@@ -290,7 +292,7 @@ function describeKeyMismatch(
   const valueResult = parse(value);
   if (!keyResult.ok || !valueResult.ok || JSON.stringify(keyResult.value) === JSON.stringify(valueResult.value))
     return undefined;
-  return `is ${quote(value)}, but its key names ${quote(key)}; one of the two is a slip`;
+  return `is ${quote(value)}, but its key is ${quote(key)}; correct one of the two`;
 }
 
 /** Parses the most common form of an element, without the slower check that explains every mistake. */
@@ -305,18 +307,18 @@ function parsePlainElement(raw: RawArguments): ParsedListElement | undefined {
 
 function describeInvalidEntryText(raw: string): string {
   if (isUnmanaged(raw)) {
-    return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(stripUnmanaged(raw), 500)}`;
+    return `is ${quote(raw)}, the form in which a refresh shows an undeclared entry; to declare it, write ${quote(stripUnmanaged(raw), 500)}`;
   }
   if (raw.includes("(risk accepted")) {
-    return `is ${quote(raw)}; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)`;
+    return `is ${quote(raw)}; write "allow (risk accepted: reason): comment", and escape a lone bracket in the reason as \\( or \\)`;
   }
-  return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
+  return `is ${quote(raw)}; write "deny", "deny: comment", "allow", "allow: comment", or { list, comment }`;
 }
 
 function describeUnknownFields(raw: string, unknown: UnknownFields): string {
   const names = Object.keys(unknown).map((name) => quote(name));
   const { length } = names;
-  return `is ${quote(raw)}, and ${names.join(", ")} ${length === 1 ? "is a field" : "are fields"} that this release doesn't know; take ${length === 1 ? "it" : "them"} out, or write { comment } if that is the comment`;
+  return `is ${quote(raw)}, and ${names.join(", ")} ${length === 1 ? "is a field" : "are fields"} that this release doesn't know; remove ${length === 1 ? "it" : "them"}, or write { comment } if that is the comment`;
 }
 
 const memberArguments = vipEmployeeArguments.omit({ onDelete: true });
@@ -355,15 +357,14 @@ export const VIP_LIST_KIND: ListKind = {
   exampleKey: "ceo@company.example",
   getSubject: (key) => key,
   describe: (key) => key,
-  describeClash: (first, second) =>
-    `is declared twice, here and at ${describeLocation(first, second)}; keep one of the two`,
+  describeClash: (first, second) => `is declared twice, here and at ${describeLocation(first, second)}; keep one`,
 };
 
 /** Parses a member that is declared as text: a mailbox, or the text of an encoded list. */
 function parseMemberText(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
   if (key === undefined) return { email: raw };
   if (isUnmanaged(raw)) {
-    const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - stripUnmanaged(raw).length).trim())}`;
+    const reason = `starts with the marker that a refresh adds to an undeclared VIP; remove ${quote(raw.slice(0, raw.length - stripUnmanaged(raw).length).trim())}`;
     return [{ property: "comment", reason }];
   }
   const { comment, unknown } = decodeVip(key, raw);

@@ -38,7 +38,7 @@ export function checkList(
   if (content === undefined) {
     failures.push({
       property: kind.property,
-      reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
+      reason: `is missing; give the ${kind.noun[1]} as an array or a map, or [] for none`,
     });
   }
   const contentResult = content === undefined ? { keyed: {}, failures: [] } : parseContent(kind, content, ownDomains);
@@ -47,7 +47,7 @@ export function checkList(
   if (canPrune(presentArguments["mode"], undefined) && presentArguments["onDelete"] === "keep") {
     failures.push({
       property: "onDelete",
-      reason: `can't be "keep" in mode ${quote(presentArguments["mode"])}, which removes what is not declared; leave one of the two out`,
+      reason: `can't be "keep" in mode ${quote(presentArguments["mode"])}, which removes undeclared VIPs; leave one of the two out`,
     });
   }
   // Values unknown during a preview are checked in the update, before any write.
@@ -129,7 +129,7 @@ function limitFailures(failures: readonly ArgumentFailure[], maxFailures: number
     ...failures.slice(0, maxFailures),
     {
       property: failures[maxFailures]?.property ?? "",
-      reason: `and ${failures.length - maxFailures} more like these`,
+      reason: `and ${failures.length - maxFailures} more similar mistakes`,
     },
   ];
 }

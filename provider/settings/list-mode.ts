@@ -44,7 +44,7 @@ export function isLooserMode(mode: unknown, otherMode: unknown): boolean {
 export function explainVipMode(mode: unknown): string | undefined {
   const isIn = (modes: readonly string[]): boolean => modes.some((candidate) => candidate === mode);
   if (!isIn(LIST_MODES) || isIn(VIP_LIST_MODES)) return undefined;
-  return `can't be "${mode}" on the VIP list, which holds no allow entries; write "${VIP_LIST_MODES.join('" or "')}"`;
+  return `can't be "${mode}" on the VIP list, which has no allow entries; write "${VIP_LIST_MODES.join('" or "')}"`;
 }
 
 function getPrunedLists(mode: unknown): readonly (string | undefined)[] {

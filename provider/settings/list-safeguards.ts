@@ -29,7 +29,7 @@ export function validateSafeguards(
     if (declaredMatches.length === 0) continue;
     failures.push({
       property: "ignore",
-      reason: `holds ${quote(pattern.text)}, which names what is declared too (${formatFewNames(declaredMatches)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
+      reason: `contains ${quote(pattern.text)}, which also matches declared items (${formatFewNames(declaredMatches)}). Ignored items are never changed: narrow the pattern, or remove the declaration`,
     });
   }
   const previousContent = (previous[property] ?? {}) as EncodedList;
@@ -48,7 +48,7 @@ export function validateSafeguards(
     if (matchNames(pattern, declared).length === 0) {
       failures.push({
         property: "protect",
-        reason: `holds ${quote(pattern.text)}, and no ${kind.noun[0]} that it names is declared. What is protected must be there: declare it, or take the pattern away`,
+        reason: `contains ${quote(pattern.text)}, but no declared ${kind.noun[0]} matches it. Protected items must be declared: declare it, or remove the pattern`,
       });
       continue;
     }
@@ -56,13 +56,13 @@ export function validateSafeguards(
     if (lostNames.length === 0) continue;
     failures.push({
       property: "protect",
-      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${formatFewNames(lostNames)}). Declare it again, or narrow the pattern`,
+      reason: `contains ${quote(pattern.text)}, and this run would remove items that match it (${formatFewNames(lostNames)}). Declare them again, or narrow the pattern`,
     });
   }
   const previousConfirmation = previous["confirmRemovals"];
   const guardProblem = validateRemovals(
     {
-      removedItems: removedEntries.map(([key, text]) => ({
+      removedItems: findLostEntries(kind, removedEntries, previousContent, encoded).map(([key, text]) => ({
         name: kind.describe(key, text),
         from: kind.subjectKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
       })),
@@ -97,6 +97,31 @@ export function findRemovals(
     if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removedEntries.push([key, text]);
   }
   return removedEntries;
+}
+
+/**
+ * Returns the removals that the removal guard counts. An entry whose scope changes has another key, but its row stays in the new form: a
+ * newly declared key of the same value stands for one removed key. Unmanaged keys always count, because no declaration replaces them.
+ */
+function findLostEntries(
+  kind: ListKind,
+  removedEntries: readonly (readonly [key: string, text: string])[],
+  previousContent: EncodedList,
+  declared: EncodedList,
+): readonly (readonly [key: string, text: string])[] {
+  if (removedEntries.length === 0) return removedEntries;
+  const newCounts = new Map<string, number>();
+  for (const key of Object.keys(declared)) {
+    if (Object.hasOwn(previousContent, key)) continue;
+    const subject = kind.getSubject(key);
+    newCounts.set(subject, (newCounts.get(subject) ?? 0) + 1);
+  }
+  return removedEntries.filter(([key, text]) => {
+    const subject = kind.getSubject(key);
+    const count = isUnmanaged(text) ? 0 : (newCounts.get(subject) ?? 0);
+    if (count > 0) newCounts.set(subject, count - 1);
+    return count === 0;
+  });
 }
 
 /** Returns a predicate for the keys that a list ignores. */

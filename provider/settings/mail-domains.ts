@@ -134,17 +134,17 @@ function hashDomain(domain: string, salt: string): string {
 export const MIN_EVIDENCE = 5;
 
 /** The first sentence of every error about a wrong tenant. */
-export const OTHER_TENANT_LEAD = "The key reaches another tenant than it is meant for, as it seems";
+export const OTHER_TENANT_LEAD = "The API key seems to belong to a different tenant than intended";
 
 /** The remedy for a false alarm. */
-export const ADD_OWN_DOMAIN_ADVICE = "Where it is the right one, add its domain to ownDomains.";
+export const ADD_OWN_DOMAIN_ADVICE = "If it is the right tenant, add its domain to ownDomains.";
 
 /** The maximum number of domains in a message. */
 const MAX_SHOWN_DOMAINS = 3;
 
 /** Describes unexpected people, for the middle of a sentence. */
 export function describeUnexpectedDomains(mailDomains: MailDomains): string {
-  return `its own people have mailboxes of ${formatFirstDomains(mailDomains.domains)}, and none of the own domains that are configured (ownDomains)`;
+  return `the tenant's own people have mailboxes of ${formatFirstDomains(mailDomains.domains)}, which aren't among the configured own domains (ownDomains)`;
 }
 
 /**
@@ -154,7 +154,7 @@ export function describeUnexpectedDomains(mailDomains: MailDomains): string {
  */
 export function describeChangedDomains(mailDomains: MailDomains, resourceName?: string): string {
   const subject = resourceName === undefined ? "this was" : `this (${quote(resourceName, 100)}) was`;
-  return `its own people have mailboxes of ${formatFirstDomains(mailDomains.domains)}, and nobody had at the tenant that ${subject} applied to before`;
+  return `the tenant's own people have mailboxes of ${formatFirstDomains(mailDomains.domains)}, but nobody had one at the tenant to which ${subject} applied before`;
 }
 
 /** The environment variable that accepts an empty tenant or different people for one run. */
@@ -181,8 +181,8 @@ export function formatAcceptAdvice(
   name: string | undefined,
 ): string {
   const value = environment[ACCEPT_VARIABLE];
-  const currentText = value === undefined || value === "" ? "" : ` (it is ${quote(value, 100)} now)`;
-  return `Where it is the right one, and only ${condition}, say so for this one run: ${ACCEPT_VARIABLE}=${name ?? "true"}${currentText}.`;
+  const currentText = value === undefined || value === "" ? "" : ` (it is currently ${quote(value, 100)})`;
+  return `If it is the right tenant, and only ${condition}, confirm that for this one run: ${ACCEPT_VARIABLE}=${name ?? "true"}${currentText}.`;
 }
 
 /** Formats the first domains, quoted, and the number of remaining ones. */

@@ -52,5 +52,5 @@ export function formatNameSuggestion(
 ): string {
   const suggestion = findNearestName(input, known, aliases);
   if (suggestion !== undefined) return `did you mean ${suggestion}?`;
-  return known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
+  return known.length === 0 ? "no names are known" : `the known names are ${known.join(", ")}`;
 }

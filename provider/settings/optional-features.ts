@@ -68,7 +68,7 @@ export function findMissingPackageError(
     ({ name, range, version }) => `${name} ${range} (${version ?? "none"} is installed)`,
   );
   return new MissingPackageError(
-    `${OPTIONAL_FEATURES[feature].is} needs ${descriptions.join(" and ")} next to pulumi-email-security: \`${formatInstallCommand(feature)}\`.`,
+    `${OPTIONAL_FEATURES[feature].is} needs ${descriptions.join(" and ")} in addition to pulumi-email-security: \`${formatInstallCommand(feature)}\`.`,
   );
 }
 

@@ -68,17 +68,19 @@ export const NO_OWN_DOMAINS = new OwnDomains([]);
 export function parseOwnDomains(text: string): Parsed<readonly string[]> {
   const items = text.trim().startsWith("[") ? parseJsonList(text) : text.split(",").map((item) => item.trim());
   if (items === undefined) {
-    return buildParseFailure(`is ${quote(text)}; write the domains with commas between, or as a JSON array of texts`);
+    return buildParseFailure(`is ${quote(text)}; write the domains separated by commas, or as a JSON array of strings`);
   }
   const domains = new Set<string>();
   for (const item of items) {
     if (item === "" && items.length === 1) continue;
     const parsed = parseEntryValue(item);
-    if (!parsed.ok) return buildParseFailure(`holds a mistake: ${parsed.reason}`);
+    if (!parsed.ok) return buildParseFailure(`contains an invalid domain: ${parsed.reason}`);
     const { entryType, canonical } = parsed.value;
-    if (entryType !== "domain") return buildParseFailure(`holds ${quote(item)}, which isn't a domain`);
+    if (entryType !== "domain") return buildParseFailure(`contains ${quote(item)}, which isn't a domain`);
     if (isPublicSuffix(canonical)) {
-      return buildParseFailure(`holds ${quote(item)}, below which everybody can have a domain; write your own in full`);
+      return buildParseFailure(
+        `contains ${quote(item)}, under which anyone can register a domain; write your own domain in full`,
+      );
     }
     domains.add(canonical);
   }

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { parseAddressRange, parseSingleAddress } from "./address-range";
 import { ENTRY_LISTS, type List } from "./assumptions";
@@ -18,25 +19,54 @@ export interface Pattern {
 
 /**
  * Parses a pattern: a value (`partner.example`), a value with `*` for any characters (`*.partner.example`, `*@board.example`), or a range
- * of IP addresses (`192.0.2.0/24`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms and ignore case.
+ * of IP addresses (`192.0.2.0/24`, `192.0.2.1-192.0.2.9`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms
+ * and ignore case. A pattern that can't match is rejected, because it would protect nothing without notice.
  */
 export function parseListPattern(text: string): Parsed<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
-    const reason = text.trim() === "" ? "is empty" : `${quote(text)} has white space around it`;
+    const reason = text.trim() === "" ? "is empty" : `${quote(text)} has leading or trailing white space`;
     return { ok: false, reason: `${reason}; write a value, a value with *, or a range such as 192.0.2.0/24` };
   }
   const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
   const restrictedList = ENTRY_LISTS.find((candidate) => candidate === list?.toLowerCase());
-  if (valueText === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
-  const matchesRange = valueText.includes("/") ? createRangeMatcher(valueText) : undefined;
-  if (valueText.includes("/") && matchesRange === undefined) {
-    return { ok: false, reason: `${quote(text)} isn't a range of IP addresses; write it as 192.0.2.0/24` };
+  if (valueText === "") return { ok: false, reason: `${quote(text)} has no value; write ${quote(`${text}*`)}` };
+  const unmatchable = explainUnmatchable(valueText, text.slice(0, -valueText.length));
+  if (unmatchable !== undefined) return { ok: false, reason: `${quote(text)} ${unmatchable}` };
+  const matchesRange = /[/-]/.test(valueText) ? createRangeMatcher(valueText) : undefined;
+  if (isRangeNotation(valueText) && matchesRange === undefined) {
+    return { ok: false, reason: `${quote(text)} isn't a range of IP addresses; write a range such as 192.0.2.0/24` };
   }
   const matchesValue = matchesRange ?? createValueGlob(valueText);
   const matches = (target: PatternTarget): boolean =>
     (restrictedList === undefined || target.list === undefined || target.list === restrictedList) &&
     matchesValue(target.value);
   return { ok: true, value: { text, matches } };
+}
+
+/**
+ * Explains why a pattern matches no canonical form. Undefined if it may match.
+ *
+ * @param prefix the list prefix, such as `allow:`.
+ */
+function explainUnmatchable(text: string, prefix: string): string | undefined {
+  const canonical = /^[.@]/.test(text) ? canonicalizeValue(text) : text;
+  // The service's `.wild.example` is `*.wild.example` in canonical form.
+  if (canonical !== text && canonical.startsWith("*")) return `isn't a pattern; write ${quote(prefix + canonical)}`;
+  return isNonCanonicalIPv6Wildcard(text)
+    ? "isn't in the canonical form of addresses; write a range such as 2001:db8::/32"
+    : undefined;
+}
+
+/** RFC 5952 text has no dot and no leading zero, and consecutive zero groups only if another run of them is longer. */
+function isNonCanonicalIPv6Wildcard(text: string): boolean {
+  const isIPv6Wildcard = /^[\da-f:.*]+$/i.test(text) && text.includes(":") && text.includes("*");
+  return isIPv6Wildcard && /\.|(?:^|:)0(?:[\da-f]|:0(?::|$))/i.test(text);
+}
+
+/** Whether a text is meant as a range of addresses: it has a slash, or an address before a hyphen. */
+function isRangeNotation(text: string): boolean {
+  const [start = ""] = text.split("-", 1);
+  return text.includes("/") || (text.includes("-") && !text.includes("*") && isIP(start.trim()) !== 0);
 }
 
 type ValueMatcher = (value: string) => boolean;

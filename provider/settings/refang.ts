@@ -22,7 +22,7 @@ export function refang(input: string): Parsed<RefangedValue> {
   const text = input.trim();
   const exact = parseEntryValue(text);
   if (exact.ok && exact.value.entryType === "email_address" && startsLikeUrl(text)) {
-    const reason = `${quote(text)} may be a URL or a mailbox; write https:// before a URL, or its domain alone`;
+    const reason = `${quote(text)} could be a URL or a mailbox; add https:// before a URL, or write only its domain`;
     return { ok: false, reason };
   }
   if (exact.ok) return { ok: true, value: { ...exact.value, originalText: input, isCorrected: false } };

@@ -59,16 +59,16 @@ export function validateRemovals(
   const visibleLines = truncated.visible.map(({ name }) => `  - ${sanitizeLine(name)}`);
   const hiddenLines = truncated.hiddenText === undefined ? [] : [`  … and ${truncated.hiddenText}`];
   const confirmationText = isUsed
-    ? `(confirmRemovals: ${count} was used by the last run, and is good for one run only: take it away.)`
+    ? `(confirmRemovals: ${count} was used by the last run, and is only valid for one run: remove it.)`
     : confirmRemovals === undefined
-      ? `confirmRemovals: ${count}   lets this one run do it; take it away afterwards.`
-      : `confirmRemovals: ${count}   lets this one run do it; ${confirmRemovals} is written now, which is another number than is removed.`;
+      ? `confirmRemovals: ${count}   allows it for this one run; remove it afterwards.`
+      : `confirmRemovals: ${count}   allows it for this one run; it is currently ${confirmRemovals}, which isn't the number of removals.`;
   return [
-    `would lose ${countText} (${share} %)${removals.countAfter === 0 ? ", all there are" : ""}. ${limit.reason}`,
+    `would lose ${countText} (${share} %)${removals.countAfter === 0 ? ", all of them" : ""}. ${limit.reason}`,
     ...visibleLines,
     ...hiddenLines,
-    "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
-    "If you mean it, write one of these at the list:",
+    "Nothing was changed. If this isn't intended, check the program's input: a truncated file, a filter, a wrong stack.",
+    "If it is intended, set one of these for the list:",
     `  ${confirmationText}`,
     ...limit.remedies.map((remedy) => `  ${remedy}`),
   ].join("\n");
@@ -88,29 +88,29 @@ function findExceededLimit(
   const fraction = count / countBefore;
   const raisedFraction = Math.min(1, Math.ceil(fraction * 100) / 100);
   const remedyTexts = {
-    count: `maxRemovals: ${count}   lets every run remove as many.`,
-    fraction: `maxRemovalFraction: ${raisedFraction}   lets every run remove as large a share.`,
+    count: `maxRemovals: ${count}   allows every run to remove that many.`,
+    fraction: `maxRemovalFraction: ${raisedFraction}   allows every run to remove that fraction.`,
   };
   if (maxRemovals !== undefined && count > maxRemovals) {
     return {
-      reason: `At most ${maxRemovals} may go in one run (maxRemovals).`,
+      reason: `One run may remove at most ${maxRemovals} (maxRemovals).`,
       remedies: [remedyTexts.count],
     };
   }
   if (maxRemovalFraction !== undefined && fraction > maxRemovalFraction) {
     return {
-      reason: `At most ${formatPercent(maxRemovalFraction)} may go in one run (maxRemovalFraction).`,
+      reason: `One run may remove at most ${formatPercent(maxRemovalFraction)} (maxRemovalFraction).`,
       remedies: [remedyTexts.fraction],
     };
   }
   if (countAfter === 0 && maxRemovalFraction !== 1) {
-    const remedies = ["maxRemovalFraction: 1   lets every run remove all there is."];
-    return { reason: "A list is never emptied without being told so.", remedies };
+    const remedies = ["maxRemovalFraction: 1   allows every run to remove all of them."];
+    return { reason: "A list is never emptied without explicit confirmation.", remedies };
   }
   if (maxRemovals !== undefined || maxRemovalFraction !== undefined) return undefined;
   if (count < MIN_GUARDED_REMOVALS || fraction <= DEFAULT_MAX_REMOVAL_FRACTION) return undefined;
   return {
-    reason: `At most ${formatPercent(DEFAULT_MAX_REMOVAL_FRACTION)} may go in one run.`,
+    reason: `One run may remove at most ${formatPercent(DEFAULT_MAX_REMOVAL_FRACTION)}.`,
     remedies: [remedyTexts.count, remedyTexts.fraction],
   };
 }

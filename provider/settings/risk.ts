@@ -17,7 +17,7 @@ export interface RiskKind {
 export const RISKS = {
   "allow-public-suffix": {
     title: "allows a public suffix",
-    why: "Anyone can register a domain below it, so an allow lets everyone's mail through.",
+    why: "Anyone can register a domain under it, so an allow lets everyone's mail through.",
   },
   "allow-free-mail": {
     title: "allows a whole free-mail domain",
@@ -25,11 +25,11 @@ export const RISKS = {
   },
   "allow-private-address": {
     title: "allows a private or special address",
-    why: "It doesn't identify a single sender on the internet. Many can have or forge a private, local, shared or reserved address.",
+    why: "It doesn't identify a single sender on the internet. Many senders can have or forge a private, local, shared or reserved address.",
   },
   "allow-own-domain": {
     title: "allows your own domain",
-    why: "External mail that claims to come from you is the most common fraud, and an allow lets it through unchecked.",
+    why: "External mail that claims to come from you is the most common type of fraud, and an allow lets it through unchecked.",
   },
   "allow-look-alike": {
     title: "allows a look-alike of your own domain",
@@ -96,7 +96,7 @@ export function describeRisks(entry: RiskSubject, ownDomains: OwnDomains = NO_OW
     const domainText = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;
     return `(${code}${domainText}): ${RISKS[code].why}`;
   });
-  return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is meant, say why with the entry: acceptRisk: "…"`;
+  return `is ${quote(entry.value)}, which is refused ${reasons.join(" And ")} If it is intended, give the reason with the entry: acceptRisk: "…"`;
 }
 
 /** Whether an address can belong to a single sender on the public internet. */

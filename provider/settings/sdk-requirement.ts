@@ -12,5 +12,5 @@ export const SDK_RANGE = ">=3.150.0 <4";
 export function getSdkVersionProblem(version: string): string | undefined {
   const baseVersion = coerce(version);
   if (baseVersion !== null && satisfies(baseVersion, SDK_RANGE)) return undefined;
-  return `pulumi-email-security needs @pulumi/pulumi ${SDK_RANGE}, and this program has ${version}: run \`npm install @pulumi/pulumi@3\`.`;
+  return `pulumi-email-security needs @pulumi/pulumi ${SDK_RANGE}, but this program has ${version}: run \`npm install @pulumi/pulumi@3\`.`;
 }

@@ -158,6 +158,11 @@ export function isEmptyIdentity({ entries, people = [] }: TenantIdentity): boole
   return entries + people.length === 0;
 }
 
+/** Whether a reading's entries alone can show that another reading belongs to the same tenant. */
+export function isIdentifiedByEntries({ unique, dates }: TenantIdentity): boolean {
+  return unique.length > 0 || dates >= MIN_DATES;
+}
+
 /** Whether a reading has nothing that a later reading can match, for example because the service gives no dates. */
 export function identifiesNone(identity: TenantIdentity): boolean {
   return listHashes(identity).length === 0;
@@ -241,12 +246,12 @@ export function describeOtherTenantProof(current: TenantIdentity, earlier: Tenan
   const timeText = `${earlier.history.at.slice(0, 16).replace("T", " ")} UTC`;
   const earlierText = isEmptyIdentity(earlier)
     ? `it was empty on ${timeText}`
-    : `it holds nothing of what was read on ${timeText}`;
+    : `it has nothing in common with the reading on ${timeText}`;
   const countText =
     foreignCount === 1
-      ? "1 entry that was created before"
-      : `${foreignCount}${isCountTruncated(current.history) ? " or more" : ""} entries that were created before`;
-  return `${earlierText}, and now holds ${countText}`;
+      ? "1 entry that was created before that"
+      : `${foreignCount}${isCountTruncated(current.history) ? " or more" : ""} entries that were created before that`;
+  return `${earlierText}, and now has ${countText}`;
 }
 
 /** Removes the parts of an identity that only the current reading of a comparison needs. */

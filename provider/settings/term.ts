@@ -25,10 +25,10 @@ export function parseTerm(text: string, today: string): Term {
   if (Number.isNaN(time) || formatUtcDay(time) !== text) {
     return {
       ok: false,
-      reason: `${quote(text)} isn't a valid term; write days as 30d, weeks as 6w, or a day as 2026-12-31`,
+      reason: `${quote(text)} isn't a valid term; write days such as 30d, weeks such as 6w, or a date such as 2026-12-31`,
     };
   }
-  if (text < today) return { ok: false, reason: `${text} is past` };
+  if (text < today) return { ok: false, reason: `${text} is in the past` };
   return { ok: true, value: text };
 }
 

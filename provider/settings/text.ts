@@ -154,13 +154,13 @@ export function toComparisonText(text: string | null | undefined): string {
 
 /** Describes how a stored text differs from the sent text, for the middle of a sentence. */
 export function describeTextChange(sent: string, stored: string): string {
-  if (stored === "") return "keeps no comment";
+  if (stored === "") return "stores no comment";
   const [sentText, storedText] = [toComparisonText(sent), toComparisonText(stored)];
-  if (sentText.startsWith(storedText)) return `keeps the first ${stored.length} characters only`;
+  if (sentText.startsWith(storedText)) return `stores only the first ${stored.length} characters`;
   let index = 0;
   while (sentText[index] === storedText[index]) index += 1;
   const quoteAround = (text: string) => quote(text.slice(Math.max(0, index - 10), index + 30));
-  return `keeps ${quoteAround(storedText)} where ${quoteAround(sentText)} was sent`;
+  return `stores ${quoteAround(storedText)} instead of ${quoteAround(sentText)}`;
 }
 
 /** Returns a text with its first letter in upper case. */

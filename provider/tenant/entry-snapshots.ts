@@ -1,13 +1,13 @@
 import type { AllowDenyEntryRow, SettingsClient } from "../client";
 import { ENTRY_LISTS, type List } from "../settings/assumptions";
 import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../settings/entry-fields";
-import { buildNaturalKey, type EntryValue } from "../settings/entry-value";
+import type { EntryValue } from "../settings/entry-value";
 import {
   addQueryKey,
   type EntryQuery,
   findEntriesByValue,
   findMatchingEntry,
-  getRowNaturalKey,
+  getRowValueKey,
   type KeyedQuery,
 } from "./matching";
 import { type ConfirmOptions, readConfirmedRows, refetchIfLagging } from "./read-confirmed";
@@ -32,7 +32,7 @@ export class EntrySnapshots {
       new Snapshot<AllowDenyEntryRow>({
         read: () => readWriteLock.read(() => readListRows((options) => client.allowDenyEntries.readAll(list, options))),
         getKey: (row) => row.id,
-        getName: getRowNaturalKey,
+        getName: getRowValueKey,
         isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
         ...clock,
       });
@@ -94,11 +94,12 @@ export class EntrySnapshots {
     { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
     lists: readonly List[],
   ): Promise<readonly AllowDenyEntryRow[]> {
-    const key = value === undefined ? undefined : buildNaturalKey(value.entryType, value.canonical);
     const selectRows = (readRows: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
       const row = readRows.map((rows) => rows.get(id)).find((one) => one !== undefined);
       if (row !== undefined) return [row];
-      return key === undefined ? [] : readRows.flatMap((rows) => rows.getByName(key));
+      if (value === undefined) return [];
+      const isOfType = ({ entry_type }: AllowDenyEntryRow): boolean => entry_type === value.entryType;
+      return readRows.flatMap((rows) => rows.getByName(value.canonical).filter(isOfType));
     };
     const found = selectRows(await this.read(lists, (snapshot) => snapshot.getRows()));
     if (found.length > 0) return found;

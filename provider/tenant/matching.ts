@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import type { List } from "../settings/assumptions";
-import { buildNaturalKey, canonicalizeMailbox } from "../settings/entry-value";
+import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import type { Rows } from "./rows";
 
 /*
@@ -22,13 +22,13 @@ export interface EntryQuery {
   readonly verdictScope: string;
 }
 
-/** A query with the key of its value, which is expensive to compute. */
+/** A query with the canonical form of its value, which is expensive to compute. */
 export interface KeyedQuery extends EntryQuery {
   readonly key: string;
 }
 
 export function addQueryKey(query: EntryQuery): KeyedQuery {
-  return { ...query, key: buildNaturalKey(query.entryType, query.value) };
+  return { ...query, key: canonicalizeValue(query.value) };
 }
 
 /** Returns the row that matches a query, from the snapshots of both lists. */
@@ -36,13 +36,16 @@ export function findMatchingEntry(
   lists: readonly Rows<AllowDenyEntryRow>[],
   query: KeyedQuery,
 ): AllowDenyEntryRow | undefined {
-  const rows = findEntriesByValue(query, lists);
+  const rows = findEntriesByValue(query, lists).filter(({ entry_type }) => entry_type === query.entryType);
   // An entry of another scope is a different entry. An entry without a scope may match any.
   const isOfScope = (row: AllowDenyEntryRow) => (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
   return rows.find(({ id }) => id === query.id) ?? rows.find(isOfScope);
 }
 
-/** Returns the entries of a value: those of the preferred list first, and within a list those with the same spelling first. */
+/**
+ * Returns the entries of a value, whatever their types: those of the preferred list first, and within a list those with the same spelling
+ * first.
+ */
 export function findEntriesByValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
   const entries = lists.flatMap((rows) => rows.getByName(query.key));
   if (entries.length < 2) return entries;
@@ -63,6 +66,11 @@ export function sortBySpelling(rows: readonly AllowDenyEntryRow[], value: string
 /** Returns the key of an entry's type and value, which are immutable at the service. */
 export function getRowNaturalKey({ entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">): string {
   return buildNaturalKey(entry_type, value);
+}
+
+/** Returns the key of an entry's value, by which the snapshots index rows. */
+export function getRowValueKey({ value }: Pick<AllowDenyEntryRow, "value">): string {
+  return canonicalizeValue(value);
 }
 
 /** Whether a row has exactly this value. */

@@ -8,8 +8,8 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { getVipRowIdentity } from "../client/vip-employees";
-import { ENTRY_LISTS, ENTRY_TYPES, LIST_LAG_MS, type List } from "../settings/assumptions";
-import { buildNaturalKey, canonicalizeMailbox, type EntryValue } from "../settings/entry-value";
+import { ENTRY_LISTS, LIST_LAG_MS, type List } from "../settings/assumptions";
+import { canonicalizeMailbox, canonicalizeValue, type EntryValue } from "../settings/entry-value";
 import type { MailDomains } from "../settings/mail-domains";
 import { IdentityBuilder, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
 import { EntrySnapshots } from "./entry-snapshots";
@@ -303,9 +303,8 @@ export class TenantCache {
   ): Promise<boolean> {
     const lists = list === "vips" ? [await this.#vips.getRows()] : await this.#entries.readBoth((one) => one.getRows());
     for (const { target } of things) {
-      const names =
-        list === "vips" ? [target.value] : ENTRY_TYPES.map((entryType) => buildNaturalKey(entryType, target.value));
-      if (lists.some((rows) => names.some((name) => rows.getByName(name).length > 0))) return true;
+      const name = list === "vips" ? target.value : canonicalizeValue(target.value);
+      if (lists.some((rows) => rows.getByName(name).length > 0)) return true;
     }
     return false;
   }
@@ -375,8 +374,8 @@ export class TenantCache {
   }
 
   /**
-   * Returns all entries of a value from the snapshot, on both lists and of every scope. Those of the preferred list
-   * come first.
+   * Returns all entries of a value from the snapshot, on both lists, of every scope and type. Those of the preferred
+   * list come first.
    */
   async findEntriesByValue(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entries.findByValue(query, (snapshot) => snapshot.getRows());
@@ -391,10 +390,7 @@ export class TenantCache {
    * Serializes work on an entry's value, because two callers that look for the same value must not both add it. The
    * work must not call this method itself.
    */
-  async runExclusive<T>(
-    { entryType, value }: Pick<EntryQuery, "entryType" | "value">,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    return await this.#writes.runInSequence(`value ${buildNaturalKey(entryType, value)}`, work);
+  async runExclusive<T>({ value }: Pick<EntryQuery, "value">, work: () => Promise<T>): Promise<T> {
+    return await this.#writes.runInSequence(`value ${canonicalizeValue(value)}`, work);
   }
 }

@@ -69,13 +69,13 @@ namespace PulumiEmailSecurity.EmailSecurity
         public readonly string? EmailContentUrl;
         public readonly string Id;
         /// <summary>
-        /// The Internet Message ID of the reported mail.
+        /// The Internet Message ID of the reported message.
         /// </summary>
         public readonly string? OriginalEmailInternetMessageId;
         public readonly string? Reasoning;
         public readonly string? ReportDate;
         /// <summary>
-        /// The Internet Message ID of the report mail that the user sent.
+        /// The Internet Message ID of the report that the user sent.
         /// </summary>
         public readonly string? ReportInternetMessageId;
         public readonly string? Reporter;

@@ -34,13 +34,13 @@ export interface GetPhishingReportResult {
     readonly emailContentUrl?: string;
     readonly id: string;
     /**
-     * The Internet Message ID of the reported mail.
+     * The Internet Message ID of the reported message.
      */
     readonly originalEmailInternetMessageId?: string;
     readonly reasoning?: string;
     readonly reportDate?: string;
     /**
-     * The Internet Message ID of the report mail that the user sent.
+     * The Internet Message ID of the report that the user sent.
      */
     readonly reportInternetMessageId?: string;
     readonly reporter?: string;

@@ -85,7 +85,7 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
   const numbers = [
     ["reads", old.row.requests?.reads, now.row.requests?.reads, 0],
     ["writes", old.row.requests?.writes, now.row.requests?.writes, 0],
-    ["bytes of state an entry", old.row.stateAnEntry?.compactBytes, now.row.stateAnEntry?.compactBytes, 0.01],
+    ["bytes of state per entry", old.row.stateAnEntry?.compactBytes, now.row.stateAnEntry?.compactBytes, 0.01],
     ["peak of memory, MB", mb(old.row.peakBytes), mb(now.row.peakBytes), NOISE.peak],
   ] as const;
   for (const [what, before, after, noise] of numbers) {

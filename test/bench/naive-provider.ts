@@ -70,7 +70,7 @@ for (const entry of ${entriesSource(count)}) new DenyEntry(entry.value, entry);
 /** A dynamic provider as you would write it first: all logic in the class, one resource per entry. */
 export const obviousProvider: Peer = {
   name: "obvious",
-  title: "the obvious dynamic provider",
+  title: "a minimal dynamic provider",
   isSlow: true,
   async measure(bench) {
     await measureOperations(bench, { count: bench.singleEntries, program });

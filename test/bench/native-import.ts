@@ -8,7 +8,7 @@ import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 /** Measures importing existing entries into a new stack, one resource per entry, all in one `pulumi import`. */
 export const nativeImport: Peer = {
   name: "native-import",
-  title: "`pulumi import --file` of an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  title: "`pulumi import --file` of one `AllowDenyEntry` per entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;

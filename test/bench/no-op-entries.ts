@@ -9,7 +9,7 @@ import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
  */
 export const nothingEntries: Peer = {
   name: "nothing-entries",
-  title: "a dynamic resource an entry that does nothing",
+  title: "a no-op dynamic resource per entry",
   isSlow: true,
   async measure(bench) {
     const count = bench.singleEntries;
@@ -20,7 +20,7 @@ export const nothingEntries: Peer = {
 /** The same, but the engine writes its state only once, at the end. */
 export const nothingEntriesWithoutCheckpoints: Peer = {
   name: "nothing-entries-without-checkpoints",
-  title: "a dynamic resource an entry that does nothing, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  title: "a no-op dynamic resource per entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
   isSlow: false,
   async measure(bench) {
     const count = bench.singleEntries;

@@ -39,7 +39,7 @@ new Nothing("nothing");
 
 export const nothingList: Peer = {
   name: "nothing-list",
-  title: "a dynamic resource that keeps a list and does nothing",
+  title: "a no-op dynamic resource with a list",
   isSlow: false,
   async measure(bench) {
     await measureOperations(bench, { count: bench.manyEntries, program: nothingListProgram });

@@ -65,7 +65,7 @@ function explanation(runs: number): string {
 new sandbox, which is a separate process. Times are from the start to the end of the command: the median of ${runs} runs, in which the peers take
 turns. Operations that take minutes run once, as the tables show.`,
     `- **The floor** is the same command on a program with one resource that does nothing, plus the same requests alone, 16 at a time.
-- **The obvious dynamic provider** follows Pulumi's documentation, with one resource per entry. The service can't look up one entry by its id, so
+- **A minimal dynamic provider** follows Pulumi's documentation, with one resource per entry. The service can't look up one entry by its id, so
   its \`read\` searches the list.
 - **Terraform** also has one resource per entry. Its provider must read one entry, so the sandbox gets an additional endpoint that the service
   doesn't have. Its "first up" is an apply, and its \`up\` with nothing to do is a plan.
@@ -139,15 +139,7 @@ function mainTable(rows: readonly MeasurementRow[]): string {
     };
   });
   return table(
-    [
-      "",
-      "entries",
-      "first `up`",
-      "`up`, nothing to do",
-      "with `refresh: always`",
-      "`refresh`, its requests",
-      "state an entry",
-    ],
+    ["", "entries", "first `up`", "no-op `up`", "with `refresh: always`", "`refresh`, requests", "state per entry"],
     lines.toSorted((a, b) => b.count - a.count).map(({ cells }) => cells),
   );
 }
@@ -163,7 +155,7 @@ function rowTable(rows: readonly MeasurementRow[]): string {
       "seconds",
       "spread",
       "floor",
-      "obvious",
+      "minimal",
       "reads",
       "writes",
       "bytes",

@@ -15,26 +15,26 @@ for (const entry of ${entriesSource(count)}) new AllowDenyEntry(entry.value, ent
 export const WITHOUT_CHECKPOINTS = { PULUMI_SKIP_CHECKPOINTS: "true" };
 
 /** One resource per entry. */
-export const singleEntries = withCheckpoints("entries", "an `AllowDenyEntry` an entry", "dynamic");
+export const singleEntries = withCheckpoints("entries", "one `AllowDenyEntry` per entry", "dynamic");
 
 /** The same with the native plugin. */
 export const nativeSingleEntries = withCheckpoints(
   "native-entries",
-  "an `AllowDenyEntry` an entry, native plugin",
+  "one `AllowDenyEntry` per entry, native plugin",
   "native",
 );
 
 /** The dynamic resources again, but the engine writes its state only once, at the end. */
 export const singleEntriesWithoutCheckpoints = withoutCheckpoints(
   "entries-without-checkpoints",
-  "an `AllowDenyEntry` an entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  "one `AllowDenyEntry` per entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
   "dynamic",
 );
 
 /** The same with the native plugin. */
 export const nativeSingleEntriesWithoutCheckpoints = withoutCheckpoints(
   "native-entries-without-checkpoints",
-  "an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  "one `AllowDenyEntry` per entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
   "native",
 );
 

@@ -17,36 +17,31 @@ export interface TargetResult extends Omit<Target, "measured"> {
 
 const targets: readonly Target[] = [
   atMost("first `up` of one `AllowDenyList`", 1.1, "× floor", ratio("list", "first up", "floor")),
-  atMost("`up` of it with nothing to do", 1.1, "× floor", ratio("list", "no-op up", "floor")),
+  atMost("no-op `up` of it", 1.1, "× floor", ratio("list", "no-op up", "floor")),
   atMost("the same with `refresh: always`", 1.35, "× floor", ratio("list", "looking up", "floor")),
   atMost("`refresh` of it", 1.25, "× floor", ratio("list", "refresh", "floor")),
-  atMost(
-    "`up` of it with nothing to do",
-    1.1,
-    "× a resource that only keeps the list",
-    ratio("list", "no-op up", "nothing-list"),
-  ),
+  atMost("no-op `up` of it", 1.1, "× a no-op resource with the list", ratio("list", "no-op up", "nothing-list")),
   ...(["growth", "native-growth"] as const).map((peer) =>
     atMost(
-      `what an entry more takes of the longest list${peer === "growth" ? "" : ", native plugin"}`,
+      `time per additional entry of the longest list${peer === "growth" ? "" : ", native plugin"}`,
       1.2,
-      "× that of the one before",
+      "× that of the previous size",
       growthOf(peer),
     ),
   ),
-  atMost("its state an entry, short comments", 100, "bytes", bytes("list")),
-  atMost("its state an entry, comments of 40 characters", 160, "bytes", bytes("list", "comments of 40 characters")),
+  atMost("its state per entry, short comments", 100, "bytes", bytes("list")),
+  atMost("its state per entry, comments of 40 characters", 160, "bytes", bytes("list", "comments of 40 characters")),
   atMost("memory of the provider at the longest list", 350, "MB", longestPeak("growth")),
   atMost("the same of the native plugin", 250, "MB", longestPeak("native-growth")),
-  ...singleEntryTargets("an `AllowDenyEntry` an entry", "", 1.05),
+  ...singleEntryTargets("one `AllowDenyEntry` per entry", "", 1.05),
   ...singleEntryTargets("the same by the native plugin", "native-", 0.8),
   atMost(
-    "first `up` of an `AllowDenyEntry` an entry",
+    "first `up` of one `AllowDenyEntry` per entry",
     1.1,
-    "× as many that do nothing",
+    "× as many no-op resources",
     ratio("entries", "first up", "nothing-entries"),
   ),
-  atMost("the same", 1 / 3, "× the obvious provider", ratio("entries", "first up", "obvious")),
+  atMost("the same", 1 / 3, "× the minimal provider", ratio("entries", "first up", "obvious")),
   atMost(
     "state of an `AllowDenyEntry` without the engine's stack trace",
     850,
@@ -63,8 +58,8 @@ const targets: readonly Target[] = [
 function singleEntryTargets(what: string, prefix: "" | "native-", limit: number): Target[] {
   const [peer, floor] = [`${prefix}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
   return [
-    atMost(`${what}, nothing to do`, limit, "× as many that do nothing", ratio(peer, "no-op up", floor)),
-    atMost(`${what}, \`refresh\``, limit, "× as many that do nothing", ratio(peer, "refresh", floor)),
+    atMost(`${what}, nothing to do`, limit, "× as many no-op resources", ratio(peer, "no-op up", floor)),
+    atMost(`${what}, \`refresh\``, limit, "× as many no-op resources", ratio(peer, "refresh", floor)),
   ];
 }
 

@@ -29,7 +29,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(early.code).toBe(1);
   expect((await its.apply()).code).toBe(0);
   const none = await onlyExpired();
-  expect(none.output).toContain("Nothing has expired that the tenant still holds.");
+  expect(none.output).toContain("The tenant has nothing that has expired.");
   expect(none.code).toBe(0);
 
   // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
@@ -45,7 +45,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   its.sandbox.clearRequests();
   const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(shown.code, shown.output).toBe(2);
-  expect(shown.output).toContain("-1 remove");
+  expect(shown.output).toContain("1 to remove");
   expect(writesOf(its.sandbox)).toEqual([]);
   const done = await onlyExpired();
   expect(done.code, done.output).toBe(0);
@@ -56,10 +56,10 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
 
   // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
   const plan = await its.plan();
-  expect(plan.output).toContain("+1 add  ~2 change  -0 remove");
+  expect(plan.output).toContain("Plan: 1 to add, 2 to change, 0 to remove");
   expect(plan.output).not.toContain("remove deny flood.example");
   its.sandbox.clearRequests();
-  expect((await onlyExpired()).output).toContain("Nothing has expired that the tenant still holds.");
+  expect((await onlyExpired()).output).toContain("The tenant has nothing that has expired.");
   expect(writesOf(its.sandbox)).toEqual([]);
   expect((await its.apply()).code).toBe(0);
   expect(comments()).toEqual({
@@ -78,7 +78,7 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
   its.sandbox.clearRequests();
   const refused = await its.apply("--only-expired");
   expect(refused.code, refused.output).toBe(3);
-  expect(refused.output).toContain("A list is never emptied without being told so.");
+  expect(refused.output).toContain("A list is never emptied without explicit confirmation.");
   expect(writesOf(its.sandbox)).toEqual([]);
 }
 
@@ -127,12 +127,12 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   its.sandbox.clearRequests();
   const done = await its.apply("--only-expired");
   expect(done.code, done.output).toBe(0);
-  expect(done.output).toContain("The tenant held nothing of it any more; the stack knows that now.");
+  expect(done.output).toContain("The tenant no longer had any of it; the stack's state is now up to date.");
   expect(writesOf(its.sandbox)).toEqual([]);
-  expect((await its.apply("--only-expired")).output).toContain("Nothing has expired that the tenant still holds.");
+  expect((await its.apply("--only-expired")).output).toContain("The tenant has nothing that has expired.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();
-  expect(plan.output).toContain("+0 add  ~1 change  -1 remove");
+  expect(plan.output).toContain("Plan: 0 to add, 1 to change, 1 to remove");
   expect(plan.output).toContain("console.example");
   for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
 }

@@ -41,7 +41,7 @@ it("doesn't hide that a rollback leaves the removed tenant out", async () => {
   expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
   const status = await fleet.begin({}, "rollout", "status").ended;
-  expect(unfolded(status.stdout)).toContain("2 tenants hold what they held before");
+  expect(unfolded(status.stdout)).toContain("2 tenants match their state before");
   expect(status.stdout).not.toContain("All ");
   expect(status.code).toBe(2);
 });
@@ -53,6 +53,31 @@ it("rolls back the tenant that has a selected name now", async () => {
     fleet.declared("t1", ["evil0.example", "evil1.example"]),
     [],
   ]);
+});
+
+it("leaves out the tenant that has an excepted name now, and names the removed tenant", async () => {
+  const before = [fleet.holds("t1"), fleet.holds("t2")];
+  const run = await fleet.rollout("rollback", "--yes", "--except", "t1");
+  expect(summarizeRun(run), run.output).toEqual([2, ["t0"]]);
+  expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual(before);
+  expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
+});
+
+it("refuses a selected name that nobody has now, and gives the present name", async () => {
+  for (const option of ["--only", "--except"]) {
+    const run = await fleet.rollout("rollback", "--yes", option, "t2");
+    expect(summarizeRun(run)).toEqual([1, []]);
+    expect(run.output).toContain('No tenant is called "t2"');
+    expect(run.output).toContain('"t2" is now called "t1".');
+  }
+});
+
+it("refuses a rollback with the present and the former name of a changed tenant", async () => {
+  await fleet.baseline(["evil9.example"]);
+  expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+  const run = await fleet.rollout("rollback", "--yes", id);
+  expect(summarizeRun(run)).toEqual([1, []]);
+  expect(run.output).toMatch(/The rollout \S+ has changed "t1" \(then "t2"\) since/);
 });
 
 it("names the removed tenant as the rest of a complete rollback", async () => {

@@ -80,7 +80,7 @@ describe("entry that changed since the review", () => {
     expect(apply.log).toContain("ERR_PLAN_STALE");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
     expect(writesOf(sandbox)).toEqual([]);
-    expect(await project.file(apply, "anew/comment.md")).toContain("keep, it is broken");
+    expect(await project.file(apply, "new-plan/comment.md")).toContain("keep, it is broken");
 
     const approve = await project.run("approve", "main", apply);
     expect(approve.code, approve.log).toBe(0);
@@ -98,7 +98,7 @@ describe("nightly drift check", () => {
       const report = await project.run("report", "main", drift);
       expect(report.code, `night ${night}: ${report.log}`).toBe(0);
     }
-    expect(project.issues).toMatchObject([{ state: "opened", title: "The tenant differs from main" }]);
+    expect(project.issues).toMatchObject([{ state: "opened", title: "Drift between the tenant and main" }]);
     expect(project.issues[0]?.description).toContain("clicked.example");
     const propose = await project.run("propose", "main", drift);
     expect(propose.code, propose.log).toBe(0);
@@ -166,7 +166,7 @@ describe("monthly review", () => {
       const report = await project.run("report-review", "main", look, variables);
       expect(report.code, `month ${month}: ${report.log}`).toBe(0);
     }
-    expect(reviews()).toMatchObject([{ title: "Look at what stands at acme", state: "opened" }]);
+    expect(reviews()).toMatchObject([{ title: "Review entries at acme", state: "opened" }]);
     expect(reviews()[0]?.description).toMatch(/^- \[ \] /m);
     await writeFile(join(look.workspace, "review/code"), "0\n");
     expect((await project.run("report-review", "main", look)).code).toBe(0);

@@ -30,7 +30,7 @@ describe("unplanned declaration on main", () => {
     sandbox.clearRequests();
     const merge = await repository.onMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
-    expect(merge.summary).toContain("There is no reviewed plan for what main and the tenant hold now.");
+    expect(merge.summary).toContain("No reviewed plan matches main and the tenant.");
     expect(merge.summary).toContain("ruth.castellan@acme.example");
     expect(writesOf(sandbox)).toEqual([]);
 
@@ -99,7 +99,7 @@ describe("approval", () => {
     const early = await repository.reviewed(pull);
     expect(early, early.log).toMatchObject({ result: "failure", code: 2 });
     expect(early.log).toMatch(
-      /says that "Tomas Lindqvist" approved it, and the last review of this change by "tlindqvist" isn't an approval/,
+      /declares that "Tomas Lindqvist" approved it, but the last review of this change by "tlindqvist" isn't an approval/,
     );
 
     await review("tlindqvist", "APPROVED", "08:02");
@@ -118,7 +118,7 @@ describe("approval", () => {
     await repository.git.git("switch", "--quiet", "main");
     const after = await repository.reviewed(pull);
     expect(after, after.log).toMatchObject({ result: "failure", code: 2 });
-    expect(after.log).toContain("in which it stands otherwise or not at all");
+    expect(after.log).toContain("where it is different or missing");
   });
 });
 
@@ -240,7 +240,7 @@ describe("monthly review", () => {
         number: 2,
         state: "open",
         label: "email-security-review",
-        title: "Look at what stands at globex",
+        title: "Review entries at globex",
         body: "mine",
       });
     });
@@ -249,8 +249,8 @@ describe("monthly review", () => {
       expect(report, `month ${month}: ${report.log}`).toMatchObject({ result: "success" });
     }
     expect(await titles()).toEqual([
-      ["Look at what stands at globex", "open"],
-      ["Look at what stands at acme", "open"],
+      ["Review entries at globex", "open"],
+      ["Review entries at acme", "open"],
     ]);
     const { issues } = await repository.state();
     expect(issues.at(-1)?.body).toMatch(/^- \[ \] /m);
@@ -263,8 +263,8 @@ describe("monthly review", () => {
     const contexts = { needs: { review: decided }, github: { event_name: "push" } };
     expect(await repository.onMain("review", "report", contexts)).toMatchObject({ result: "success" });
     expect(await titles()).toEqual([
-      ["Look at what stands at globex", "open"],
-      ["Look at what stands at acme", "closed"],
+      ["Review entries at globex", "open"],
+      ["Review entries at acme", "closed"],
     ]);
   });
 });

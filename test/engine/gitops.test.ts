@@ -71,7 +71,7 @@ describe("pull request that allows an attacker", () => {
     expect(lint).toMatchObject({ result: "success" });
     const plan = await repository.pullRequest("plan", pull);
     expect(plan).toMatchObject({ result: "failure", code: 3 });
-    expect(plan.ran.at(-1)).toBe("Refuse what is risky");
+    expect(plan.ran.at(-1)).toBe("Fail on risky changes");
 
     const { comments } = await repository.state();
     expect(comments.map(({ issue }) => issue)).toEqual([7]);

@@ -66,7 +66,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   await declare({ entries: few });
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);
-  expect(refused.output).toContain("would lose 180 of 200 entries (90 %). At most 30 % may go in one run.");
+  expect(refused.output).toContain("would lose 180 of 200 entries (90 %). One run may remove at most 30 %.");
   expect(refused.output).toContain("confirmRemovals: 180");
   expect(refused.output).toContain("deny bad-0020.example");
   expect(refused.output.split("\n").length).toBeLessThan(50);

@@ -65,7 +65,7 @@ it.skipIf(missing)(
     await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [bad]\n`);
     const keyless = { EMAIL_SECURITY_API_KEY: "", EMAIL_SECURITY_BASE_URL: "" };
     const mistaken = await project.runWith(keyless, "preview");
-    expect(mistaken.output).toContain('settings/acme.yaml:12:8 error: value "bad" is not a whole domain');
+    expect(mistaken.output).toContain('settings/acme.yaml:12:8 error: value "bad" isn\'t a full domain');
     expect(mistaken.code).not.toBe(0);
     const expiredEntry = "deny: [{ value: lapsed.example, expires: 2020-01-01 }]\n";
     await project.writeFile("settings/acme.yaml", `${SETTINGS}${expiredEntry}`);

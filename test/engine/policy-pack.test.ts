@@ -16,11 +16,11 @@ it("fails the preview on a violation without showing its comment", async () => {
   expect(violations(output)).toEqual({
     "[mandatory] policy-comment": ["lena.hartmann@acme.example: has no comment"],
     "[mandatory] policy-max-days": [
-      "acme-login.example: is allowed without end, or for too long",
-      "partner.example: is allowed without end, or for too long",
+      "acme-login.example: has no expiry date, or one beyond the limit",
+      "partner.example: has no expiry date, or one beyond the limit",
     ],
-    "[mandatory] policy-ticket": ["partner.example: names no ticket"],
-    "[mandatory] policy-two-people": ["partner.example: does not name two people"],
+    "[mandatory] policy-ticket": ["partner.example: has no ticket"],
+    "[mandatory] policy-two-people": ["partner.example: has no approver other than its owner"],
     "[mandatory] policy-whole-domain": [
       "acme-login.example: allows a whole domain",
       "partner.example: allows a whole domain",

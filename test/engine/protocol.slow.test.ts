@@ -135,7 +135,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
     `);
     const both = await project.runWith(attached, ...up);
     expect(both.code).not.toBe(0);
-    expect(both.output).toMatch(/gives one process of the plugin to two providers.*\[ERR_CONFIGURATION\]/);
+    expect(both.output).toMatch(/attaches two providers.*\[ERR_CONFIGURATION\]/);
     expect(sandbox.allowDenyEntries("globex")).toEqual([]);
   } finally {
     plugin.kill();

@@ -104,12 +104,12 @@ it("prepares a release with one command", async () => {
   expect(getChangelogSection(changelog, "Unreleased")).toBe("");
   expect(getChangelogSection(changelog, VERSION)).toContain("### Added");
 
-  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow("There are changes that nobody has committed");
+  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow("There are uncommitted changes");
   await git("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);
   await git("tag", `v${VERSION}`);
-  await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("is not later than what is released");
+  await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("isn't later than the released version");
   await expect(sh("npm run release -- 9.9.0-rc.1")).rejects.toThrow("is a pre-release");
-  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow('CHANGELOG.md says nothing under "## Unreleased"');
+  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow('CHANGELOG.md has nothing under "## Unreleased"');
   expect(await git("status", "--porcelain")).toBe("");
 });
 

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
 
 /*
@@ -69,7 +70,7 @@ describe("tenant name reused for another company", () => {
     const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY").ended;
     expect(added.code, added.output).toBe(0);
     expect(unfolded(added.stdout)).toContain(
-      `It gets the stack t0-2 and not t0: the rollout ${id} read another tenant of the service there`,
+      `It gets the stack t0-2 instead of t0: the rollout ${id} read another tenant of the service there`,
     );
     expect(await fleet.read("tenants.yaml")).toContain("stack: t0-2");
     fleet.take();
@@ -122,6 +123,27 @@ describe("tenant name reused for another company", () => {
     expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
   });
 
+  it("counts as another tenant for notices and the site once a person accepts it", async () => {
+    const readAccepted = async (): Promise<unknown[]> => {
+      const { stdout } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
+      return (JSON.parse(stdout) as FleetStatus).tenants.map(({ name, acceptedSeq }) => [name, acceptedSeq]);
+    };
+    expect(await readAccepted()).toEqual([
+      ["t0", undefined],
+      ["t1", undefined],
+    ]);
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
+    const run = await fleet.begin({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t0" }, "rollout", "--yes").ended;
+    expect(run.code, run.output).toBe(0);
+    const accepted = [
+      ["t0", 2],
+      ["t1", undefined],
+    ];
+    expect(await readAccepted()).toEqual(accepted);
+    await rm(join(fleet.directory, ".email-security"), { recursive: true });
+    expect(await readAccepted()).toEqual(accepted);
+  });
+
   it("is not written to when its key changes after planning", async () => {
     const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
     const [file = ""] = targets("t0: {}").split("waves:");
@@ -170,7 +192,7 @@ describe("renamed tenant", () => {
     const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
       .ended;
     expect(added.code, added.output).toBe(0);
-    expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 and not t0: it is the stack of "acme".');
+    expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 instead of t0: it is the stack of "acme".');
     fleet.take();
     const back = await fleet.rollout("rollback", id, "--yes");
     expect([back.code, begun(back), writes()], back.output).toEqual([0, ["acme", "t1"], ["t0", "t1"]]);

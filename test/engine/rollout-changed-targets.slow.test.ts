@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { begun, type EndedCommand, Fleet, statesIn, summarizeRun } from "../support/fleet";
+import { watched } from "./rollout-isolation";
 
 /*
  * A rollout writes only to tenants that are in the targets file when it starts or continues. Runs through the real
@@ -51,9 +52,9 @@ describe("resume", () => {
     expect(listQueriedTenants()).toEqual(["t2"]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
-    expect(run.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml doesn't name it any more" }]);
+    expect(run.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml no longer contains it" }]);
     const status = await fleet.begin({}, "rollout", "status").ended;
-    expect(status.stdout).toContain("DONE, BUT FOR 1 TENANT");
+    expect(status.stdout).toContain("DONE, 1 SKIPPED");
     expect(status.stdout).not.toContain("All ");
     expect(status.stdout).not.toContain("unskip t1");
   });
@@ -103,13 +104,30 @@ describe("resume", () => {
     expect(fleet.holds("t1")).toEqual([]);
   });
 
+  it("passes no child process a key under its former variable, or of a removed tenant", async () => {
+    expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("  t0: {}\n", "");
+    await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
+    const keys = {
+      // The environment still has both, for example as secrets of a pipeline.
+      T1_KEY: fleet.keyOf("t1", "console"),
+      NEW_T1_KEY: fleet.keyOf("t1"),
+      EMAIL_SECURITY_KEY_VARIABLES: "NEW_T1_KEY,T2_KEY",
+    };
+    const run = fleet.begin(keys, "rollout", "resume");
+    const { keysSeen, wrong } = await watched(fleet, run);
+    const ended = await run.ended;
+    expect(begun(ended), ended.output).toEqual(["t1", "t2"]);
+    expect({ keysSeen, wrong }).toEqual({ keysSeen: new Set([fleet.keyOf("t1"), fleet.keyOf("t2")]), wrong: [] });
+  });
+
   it("keeps the reviewed waves and names a tenant in another wave", async () => {
     expect(summarizeRun(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("take: 1", "take: 2");
     const run = await fleet.rollout("resume");
     expect(summarizeRun(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toContain(
-      'The rollout keeps the waves that were reviewed: in tenants.yaml, "t1" is in the wave "canary" now.',
+      'The rollout keeps its reviewed waves, which differ from tenants.yaml: "t1" is now in the wave "canary".',
     );
   });
 
@@ -136,7 +154,7 @@ describe("run that soaks between its waves", () => {
     const ended = await run.ended;
     expect(summarizeRun(ended), ended.output).toEqual([2, ["t0", "t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
-    expect(ended.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml doesn't name it any more" }]);
+    expect(ended.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml no longer contains it" }]);
   });
 
   it("stops if the targets file takes a key from a variable that isn't allowed", async () => {
@@ -163,7 +181,7 @@ describe("run that soaks between its waves", () => {
     await fleet.write("tenants.yaml", "tenants: [");
     const ended = await run.ended;
     expect(begun(ended), ended.output).toEqual(["t0"]);
-    expect(ended.report().reason).toMatch(/^Before the next wave, the targets file couldn't be used: /);
+    expect(ended.report().reason).toMatch(/^The targets file can't be used for the next wave: /);
     await fleet.write("tenants.yaml", before);
     const resumed = await fleet.rollout("resume");
     expect(summarizeRun(resumed), resumed.output).toEqual([0, ["t1", "t2"]]);
@@ -179,7 +197,7 @@ describe("rollback", () => {
     fleet.take();
     const plan = await fleet.rollout("rollback");
     expect(plan.code, plan.output).toBe(2);
-    expect(plan.output).toMatch(/t1, since .*: tenants\.yaml doesn't name it any more/);
+    expect(plan.output).toMatch(/t1, since .*: tenants\.yaml no longer contains it/);
     const run = await fleet.rollout("rollback", "--yes");
     expect(run.code, run.output).toBe(2);
     expect(begun(run)).toEqual(["t0", "t2"]);
@@ -199,12 +217,12 @@ describe("rollback", () => {
     expect(summarizeRun(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
-        why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
+        why: `The rollback is incomplete. Left out: "t1" (tenants.yaml no longer contains it). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
       },
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
     expect(summarizeRun(again), again.output).toEqual([1, []]);
-    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/);
+    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml no longer contains it/);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
 
     expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
@@ -231,6 +249,6 @@ describe("rollback", () => {
     await replaceInTargets("  t1: {}\n", "");
     const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
     expect(summarizeRun(run), run.output).toEqual([1, []]);
-    expect(run.output).toContain('"t1": tenants.yaml doesn\'t name it any more.');
+    expect(run.output).toContain('"t1": tenants.yaml no longer contains it.');
   });
 });

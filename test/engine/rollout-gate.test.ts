@@ -33,21 +33,21 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   // A rerun has nothing left to do in the first wave, but still must not pass the gate.
   const again = await fleet.rollout("--yes");
   expect(summarizeRun(again)).toEqual([1, []]);
-  expect(again.output).toMatch(/waits for a person.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
+  expect(again.output).toMatch(/waits for approval.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
   // A plan without `--yes` reports the waiting rollout.
   const looked = await fleet.rollout();
   expect(summarizeRun(looked)).toEqual([2, []]);
-  expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout resume/);
+  expect(looked.stderr).toMatch(/Another rollout has to finish first\. .*waits for approval.*rollout resume/);
   expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
   expect(summarizeRun(other)).toEqual([1, []]);
-  expect(other.output).toMatch(new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`));
+  expect(other.output).toMatch(new RegExp(`${id} has not changed these stacks yet \\("t1"\\), and waits for approval`));
   // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
   const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
   expect(stopped.output).toMatch(/of another journal, is abandoned/);
-  expect((await fleet.rollout("resume")).output).toMatch(/abandoned by a person where its journal was not at hand/);
+  expect((await fleet.rollout("resume")).output).toMatch(/abandoned without its journal/);
 
   // A new rollout with an empty journal waits at the gate again.
   await rm(join(fleet.directory, ".email-security"), { recursive: true });
@@ -57,7 +57,7 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(fleet.holds("t1")).toEqual([]);
   const through = await fleet.rollout("resume");
   expect(through.stderr).toContain(
-    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes where it waits: The wave`,
+    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes this gate: The wave`,
   );
   expect(summarizeRun(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));

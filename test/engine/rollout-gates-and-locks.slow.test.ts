@@ -76,7 +76,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
-  expect(planned.output).toMatch(/An earlier rollout's changes in t0 were never\s+let\s+through/);
+  expect(planned.output).toMatch(/Changes of an earlier rollout in t0 have\s+not\s+passed/);
   // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
@@ -90,13 +90,13 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(summarizeRun(unhealthyRun)).toEqual([1, ["t1"]]);
   expect(unhealthyRun.report()).toMatchObject({
     state: "stopped",
-    reason: expect.stringMatching(/wave two is not well: "\.\/check\.sh" ended with 1: not well: a word/),
+    reason: expect.stringMatching(/wave two is unhealthy: "\.\/check\.sh" exited with 1: not well: a word/),
   });
   const seen = await fleet.read("seen.txt");
   expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
   expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
 
-  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
+  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is unhealthy/);
 
   // The health command succeeds now, but the number of threats has risen.
   await fleet.write("well", "");
@@ -111,7 +111,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   };
   const risen = await fleet.rollout("resume", "--until", "two");
   expect(summarizeRun(risen)).toEqual([1, []]);
-  expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
+  expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, compared with 5/);
 
   atRequest = () => undefined;
   expect(summarizeRun(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
@@ -187,7 +187,7 @@ it("starts nothing in excluded hours without --any-time", async () => {
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - late.example\n"));
   const paused = await fleet.rollout("--yes", "--only", "t2");
   expect(summarizeRun(paused)).toEqual([2, []]);
-  expect(paused.output).toContain(`begins nothing in these hours (${from}–${to})`);
+  expect(paused.output).toContain(`doesn't start tenants in these hours (${from}–${to})`);
   expect(summarizeRun(await fleet.rollout("resume"))).toEqual([2, []]);
   expect(fleet.holds("t2")).not.toContain("deny late.example");
   expect(summarizeRun(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);

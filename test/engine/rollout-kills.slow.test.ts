@@ -193,7 +193,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   await writeFile(state, "");
   await writeFile(`${state}.bak`, whole);
   const unplanned = await fleet.rollout(...only);
-  expect(unplanned.output).toContain(`${state}, is cut off`);
+  expect(unplanned.output).toContain(`${state}, is truncated`);
   await typed(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
@@ -288,7 +288,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
         failed: 0,
       });
       const notes = run.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
-      expect(notes.filter((note) => note.endsWith("Tried once more."))).toHaveLength(1);
+      expect(notes.filter((note) => note.endsWith("Retried once."))).toHaveLength(1);
     }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {
@@ -342,7 +342,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
-  await goesOn.waitForOutput("at once");
+  await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
   expect(await goesOn.ended).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.

@@ -76,7 +76,7 @@ for (const [name, lay] of Object.entries(DEBRIS)) {
       await lay(id);
       const ended = await run(...args(id));
       expect([command, ended.code], ended.output).toEqual([command, 0]);
-      expect(ended.output).toMatch(/left behind by|was cut off by a kill/);
+      expect(ended.output).toMatch(/left behind by|was truncated by a kill/);
       expect((await fleet.report(id)).state, command).toBe(state);
       expect(locksIn(locksOf(id))).toEqual([]);
       expect(readdirSync(getStatesDirectory()).filter((file) => file.endsWith(".tmp"))).toEqual([]);

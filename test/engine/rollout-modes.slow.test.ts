@@ -59,7 +59,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   const killed = await fleet.rollout("--only-expired", "--yes");
   atRequest = () => {};
   await fleet.quiet();
-  expect(flat(killed)).toContain("it takes away what has ended, and nothing else");
+  expect(flat(killed)).toContain("it only removes expired entries");
   expect(flat(killed)).toMatch(/t0, t1: 1 other change that is pending/);
   const done = await fleet.rollout("resume");
   expect(summarizeRun(done), done.output).toEqual([0, ["t0", "t1"]]);
@@ -90,15 +90,15 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   fleet.sandbox.clearRequests();
   const done = await fleet.rollout("--revert-drift", "--yes");
   expect(summarizeRun(done), done.output).toEqual([0, ["t1"]]);
-  expect(done.output).toContain("2 of 3 tenants say `onDrift: revert`");
+  expect(done.output).toContain("2 of 3 tenants have `onDrift: revert`");
   expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
-    "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
+    "1 change of the files is not rolled out (or a refresh has read console changes into the state); `rollout` first",
   );
   expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "done" });
   expect(writesOf(fleet.sandbox).sort()).toEqual([`DELETE /allow_deny_entries/${added}`, "POST /allow_deny_entries"]);
   expect(flat(done)).toMatch(/t1: deny colleague\.example: added at the tenant, made by console on 2/);
-  expect(flat(done)).toContain("t0: 1 at the tenant that nobody declares");
+  expect(flat(done)).toContain("t0: 1 undeclared at the tenant");
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect(fleet.holds("t0")).toContain("deny colleague.example");
   expect(fleet.holds("t0")).not.toContain("deny pending.example");
@@ -109,9 +109,9 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   const back = await fleet.rollout("rollback");
   expect(back.code, back.output).toBe(2);
   const list = (await fleet.rollout("status", "--list")).stdout.trim().split("\n");
-  expect(list.map((line) => /(?:takes away|reverts)[^,]*/.exec(line)?.[0])).toEqual([
-    "reverts what the console changed",
-    "takes away what has ended",
+  expect(list.map((line) => /only (?:removes|reverts)[^,]*/.exec(line)?.[0])).toEqual([
+    "only reverts drift",
+    "only removes expired entries",
     undefined,
   ]);
   expect(flat(back)).toContain(`rolling back the rollout ${list.at(-1)?.split(" ")[0]} of`);

@@ -159,7 +159,7 @@ it("explains why it can't listen and starts nothing", async () => {
     expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
       ok: false,
       message: expect.stringMatching(
-        /^Pulumi was not begun: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
+        /^Pulumi was not started: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
       ),
     });
   } finally {

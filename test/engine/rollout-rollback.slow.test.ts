@@ -73,9 +73,9 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(shown.stderr).toContain(
     `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
   );
-  expect(shown.output).toContain("To what each tenant held before it");
+  expect(shown.output).toContain("To each tenant's previous state");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
-  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
+  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*allow bad\.example in t2/);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
@@ -97,7 +97,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
   expect((await fleet.rollout("resume", id)).output).toMatch(
-    /can't be resumed: it is rolled back\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+    /can't be resumed: it is rolled back\. To apply the files: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
@@ -117,11 +117,13 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
-  expect(again.output).toMatch(/rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/);
+  expect(again.output).toMatch(
+    /rolled back changes that this plan would repeat.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
+  );
   // The example in `email-security explain` shows one rollback, of another change.
   const asShown = again.stderr
-    .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
-    .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
+    .replace(/\S+ and (?=\S+ rolled back changes that this plan)/, "")
+    .replace(/(?<=would repeat \()[^;]*/, "deny wrong.example");
   expectExample("ERR_ROLLED_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
@@ -222,9 +224,9 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   const [{ id }, nightly] = [wrong.report(), revertRun.report()];
   const shown = await fleet.rollout("rollback");
   expect(shown.stderr).toContain(
-    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+    `note: The selected rollout is ${id}. Newer ones were not selected: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
-  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
+  expect(shown.output).toMatch(/Not rolled back[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
@@ -232,6 +234,6 @@ it("names a destroyed stack and the newer rollouts that it passes over", async (
   expect(fleet.holds("t0")).toEqual(before);
   const statusRun = await fleet.rollout("status", back.report().id);
   expect(statusRun.output.replace(/\s+/g, " ")).toContain(
-    `1 of 2 tenants hold what they held before ${id}. Somebody changed t1 after the rollout; what was changed stays.`,
+    `1 of 2 tenants match their state before ${id}. t1 changed after the rollout; those changes stay.`,
   );
 });

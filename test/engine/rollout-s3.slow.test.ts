@@ -90,7 +90,7 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   expect(notes.filter((note) => note.includes("was left behind by"))).toHaveLength(2);
   expect(report.tenants.find(({ name }) => name === "t2")?.error).toMatchObject({
     code: "ERR_STACK_LOCKED",
-    message: expect.stringMatching(/locked by ci@runner-7 \(pid \d+\), since .*The stack is not made yet/),
+    message: expect.stringMatching(/locked by ci@runner-7 \(pid \d+\), since .*The stack isn't created yet/),
   });
   expect(await bucket.names(`${LOCKS}/`)).toEqual([foreign]);
 

@@ -27,7 +27,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   const stopped = await fleet.rollout("--yes");
   expect(stopped.code).toBe(1);
   const { id, advice } = stopped.report();
-  expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'say why'");
+  expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'the reason'");
   const countRequests = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
   countRequests();
 
@@ -39,8 +39,8 @@ it("continues without a skipped tenant until it is unskipped", async () => {
   expect(skipped.output).toContain(`email-security rollout resume ${id}`);
   const resumed = await runRollout("resume", "--output", "report.json");
   expect(resumed.code).toBe(0);
-  expect(resumed.output).toMatch(/^Goes on without: "t1", since /m);
-  expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);
+  expect(resumed.output).toMatch(/^Continues without: "t1", since /m);
+  expect(resumed.output).toMatch(/DONE, 1 SKIPPED +2 tenants match their files\. Skipped: t1\./);
   expect(statesIn(JSON.parse(await fleet.read("report.json")))).toEqual({
     ...{ t0: "done", t1: "skipped", t2: "done" },
   });
@@ -63,7 +63,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
 
   await proxy.heal();
   const ended = await runRollout("unskip", "t1");
-  expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('Not skipped any more: "t1"')]);
+  expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('No longer skipped: "t1"')]);
   const last = await fleet.rollout("--yes", "--only", "t1");
   expect(last.code).toBe(0);
   expect(last.report()).not.toHaveProperty("skipped");

@@ -177,7 +177,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   const report = ended.report();
   expect(report).toMatchObject({ state: "stopped", counts: { failed: 5, pending: 1 } });
   expect(errors(report)["t0"]).toEqual(["apply", "ERR_TIMEOUT"]);
-  expect(report.tenants.at(4)?.error?.message).toMatch(/^It was not asked, and nothing of it was changed/);
+  expect(report.tenants.at(4)?.error?.message).toMatch(/^No request was sent for this tenant, and it was not changed/);
   // At most three lists with four attempts each by the first tenant's engine, one read by the second tenant, and
   // nothing by the others. On a busy machine, a request may time out before it is sent.
   expect(proxy.requests.length - before).toBeLessThanOrEqual(3 * 4 + 1);

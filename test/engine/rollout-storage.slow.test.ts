@@ -7,7 +7,7 @@ import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
 
 /*
- * The journal's storage fails in the middle of a rollout: another process keeps it locked, it can't grow, it is
+ * The journal's storage fails in the middle of a rollout: another process has locked it, it can't grow, it is
  * deleted, or it is empty. Runs through the real command and the real engine.
  */
 
@@ -85,7 +85,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   const run = fleet.begin({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
-  await run.waitForOutput("another process keeps it locked");
+  await run.waitForOutput("another process has locked it");
   // Readers aren't blocked.
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
@@ -95,8 +95,8 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   const { code, output } = await run.ended;
   locks.pop()?.release();
   expect(code).toBe(1);
-  expect(output).toMatch(/since its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
-  expect(output).toContain('"t1" was changed, and the journal does not say so');
+  expect(output).toMatch(/because its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
+  expect(output).toContain(`"t1" was changed, but the journal doesn't record it`);
   expect(await fleet.states()).toEqual({ t0: "done", t1: "running" });
   expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
@@ -110,10 +110,10 @@ it("stops when its journal can't grow and can be resumed", async () => {
   });
   const { code, output } = await run.ended;
   expect(code).toBe(1);
-  expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*10 s at most/);
-  expect(output).toMatch(/since its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
-  expect(output).toContain('"t0" was changed, and the journal does not say so');
-  expect(output).toContain("0 of 2 tenants hold what is declared, 0 failed, and 2 are left");
+  expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*up to 10 s/);
+  expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
+  expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
+  expect(output).toContain("0 of 2 tenants match their files, 0 failed, 2 pending");
   expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
@@ -125,7 +125,7 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   expect(code).toBe(1);
   expect(output).toMatch(/rollouts\.db" is gone: it, or its directory, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toMatch(
-    /If you have the journal, restore it together .* Else abandon this rollout, .* and begin a new rollout/,
+    /If you have the journal, restore it together .* Otherwise abandon this rollout, .* and start a new rollout/,
   );
   expect(output).not.toContain("ENOENT");
 

@@ -20,7 +20,7 @@ it("names the unmanaged allows and what to do about them", async () => {
   ]);
   const shown = await fleet.rollout("status", id);
   expect(shown.output.replace(/\s+/g, " ")).toContain(
-    "2 unmanaged allows stay, 1 of them risky: t1 (gmail.com and partner.example).",
+    "2 unmanaged allows remain, 1 of them risky: t1 (gmail.com and partner.example).",
   );
   const [look] = advice;
   expect(look).toMatchObject({ command: "email-security fleet status --only t1" });

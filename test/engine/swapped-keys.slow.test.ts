@@ -19,7 +19,7 @@ const keyOf = (tenant: string): Record<string, string> => ({
 });
 
 const ALL_GONE = /nothing of what this stack's state says is there/;
-const OTHER_PEOPLE = /its own people have mailboxes of "\w+\.example"/;
+const OTHER_PEOPLE = /people have mailboxes of "\w+\.example"/;
 
 const ENTRIES = `
 import { AllowDenyEntry, AllowDenyList } from "pulumi-email-security";

@@ -76,7 +76,7 @@ tenants:
     await fleet.write("tenants.yaml", file("", ""));
     const output = await refusedRollout(fleet, forgets);
     expect(output).toMatch(
-      /acme \[renamed-tenant\].*of the stack "t0", which is that of "t0" in the targets file now.*declared allow partner\.example/,
+      /acme \[renamed-tenant\].*of the stack "t0", which now belongs to "t0" in the targets file.*declared allow partner\.example/,
     );
     // As it says.
     await fleet.write("tenants.yaml", file(", stack: t0", ", stack: new"));

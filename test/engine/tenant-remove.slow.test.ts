@@ -23,8 +23,8 @@ it("destroys only what the stack declared and continues after an interruption", 
   // Without `--yes`, the plan is printed and nothing is done.
   const preview = await remove("t0", "--destroy");
   expect(preview.code, preview.output).toBe(2);
-  expect(preview.stdout).toContain("-3 remove");
-  expect(preview.stderr).toContain("Nothing was done. To do it: the same with --yes t0");
+  expect(preview.stdout).toContain("3 to remove");
+  expect(preview.stderr).toContain("Nothing was done. To do it, run the same command with --yes t0");
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -73,11 +73,11 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   fleet.take();
 
   const named = await remove("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
-  expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollouts\' journal at "nowhere.db"')]);
+  expect([named.code, named.stderr]).toEqual([1, expect.stringContaining('no rollout journal at "nowhere.db"')]);
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
     const open = await remove("t1", ...more);
-    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/still to change "t1".*ERR_ROLLOUT_BUSY/)]);
+    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/still has to change "t1".*ERR_ROLLOUT_BUSY/)]);
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
@@ -117,11 +117,13 @@ it("keeps a skip until its stack is removed", async () => {
 
   const removed = await run("tenant", "remove", "t1");
   expect(removed.code, removed.output).toBe(0);
-  expect(removed.stdout).toMatch(/Rollouts still skip "t1", since .* \(its key is refused\): with its stack/);
+  expect(removed.stdout).toMatch(
+    /Rollouts still skip "t1", since .* \(its key is refused\): the skip is kept with its stack/,
+  );
   const added = await run("tenant", "add", "t1");
   expect(added.code, added.output).toBe(0);
-  expect(added.stdout).toContain("Its stack t1 was kept: the next rollout goes on with what that declared.");
-  expect(added.stdout).toContain("That rollout writes nothing");
+  expect(added.stdout).toContain("Its stack t1 was kept: the next rollout continues with its declarations.");
+  expect(added.stdout).toContain("That rollout changes nothing");
   expect(added.stdout).not.toContain("new stack");
   expect(added.stdout).toMatch(/Rollouts skip "t1", since .* \(its key is refused\)/);
   const commands = added.stdout.split("\n").filter((line) => /^(?:Next|Then): /.test(line));
@@ -148,10 +150,13 @@ it("keeps a skip until its stack is removed", async () => {
   fleet.git("checkout", "--quiet", "--", ".");
   expect(await run("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
   const dryRun = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
-  expect([dryRun.code, dryRun.stdout]).toEqual([0, expect.stringContaining('With the stack goes the skip of "t1"')]);
+  expect([dryRun.code, dryRun.stdout]).toEqual([
+    0,
+    expect.stringContaining('Removing the stack also ends the skip of "t1"'),
+  ]);
   const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
-  expect(gone.stdout).toMatch(/Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/);
-  expect(await run("rollout", "skip")).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect(gone.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
+  expect(await run("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
   const addRun = await run("tenant", "add", "t1");
   expect(addRun.stdout).toContain("A first rollout, with a new stack, writes nothing");
   expect(addRun.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");

@@ -69,6 +69,35 @@ it("keeps a skip of a tenant that was renamed by hand", async () => {
   expect(fleet.holds("t0")).toEqual(before);
 });
 
+it("keeps a skip of a tenant that was renamed by hand before its first rollout", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("skip", "t0", "--reason", "its owner objects")).toMatchObject({ code: 0 });
+
+  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  fleet.take();
+  const refused = await fleet.rollout("--yes");
+  expect(refused.code, refused.output).toBe(3);
+  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+    /acme \[renamed-tenant\].*"t0", since .* \(its owner objects\).*`email-security tenant rename t0 acme`.*`email-security rollout unskip t0`/,
+  );
+  expect(fleet.holds("t0")).toEqual([]);
+
+  const targets = await fleet.read("tenants.yaml");
+  expect((await fleet.begin({}, "tenant", "rename", "t0", "acme").ended).code).toBe(0);
+  const skipping = await fleet.rollout("--yes");
+  expect([skipping.code, fleet.holds("t0")], skipping.output).toEqual([0, []]);
+  expect(skipping.report().skipped).toMatchObject([{ name: "acme", stack: "t0" }]);
+
+  // It is another tenant.
+  await fleet.write("tenants.yaml", targets);
+  expect(await fleet.rollout("unskip", "t0")).toMatchObject({ code: 0 });
+  const done = await fleet.rollout("--yes");
+  expect(done.code, done.output).toBe(0);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+});
+
 it("keeps the stack of a tenant renamed by `tenant rename`", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");

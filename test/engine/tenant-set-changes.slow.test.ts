@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CompanyFleet, type NamedTenants, SERVICES, type TenantDeclaration } from "../support/company-fleet";
+import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "../support/company-fleet";
 import { sized, stories, timeLimit } from "../support/scale";
 
 /*
@@ -23,7 +23,8 @@ const change = fc.oneof(
   fc.tuple(name, service, allow).map(
     ([one, key, value]): Change =>
       (tenants) => {
-        if (!tenants.has(one) && isFree(key, tenants)) tenants.set(one, { service: key, allow: value });
+        if (!tenants.has(one) && isFree(key, tenants))
+          tenants.set(one, { service: key, allow: value, ...freeStack(one, tenants) });
       },
   ),
   name.map(
@@ -41,6 +42,7 @@ const change = fc.oneof(
         tenants.set(next, { ...tenant, allow: value });
       },
   ),
+  takeName(name, fc.boolean()),
   fc.tuple(name, service, fc.integer({ min: 0, max: 3 })).map(
     ([one, key, rarely]): Change =>
       (tenants) => {
@@ -66,6 +68,27 @@ const change = fc.oneof(
       },
   ),
 );
+
+/** Removes a tenant, and renames another one to its name. The renamed tenant keeps its stack, or loses it. */
+function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.Arbitrary<Change> {
+  return fc.tuple(anyName, anyName, keepsStack).map(
+    ([removed, renamed, isKept]): Change =>
+      (tenants) => {
+        const tenant = tenants.get(renamed);
+        if (tenant === undefined || removed === renamed || !tenants.has(removed)) return;
+        const { stack: _stack, ...others } = tenant;
+        const stack = stackOf(renamed, tenants);
+        tenants.delete(renamed);
+        tenants.set(removed, isKept && stack !== removed ? { ...others, stack } : others);
+      },
+  );
+}
+
+/** Returns another stack than that of a tenant which had the name before. */
+function freeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
+  const stacks = new Set([...tenants.keys()].map((other) => stackOf(other, tenants)));
+  return stacks.has(one) ? { stack: `${one}-2` } : {};
+}
 
 function isFree(key: string, tenants: NamedTenants): boolean {
   return [...tenants.values()].every(({ service: other }) => other !== key);
@@ -99,19 +122,38 @@ const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
       async (company) =>
         await company.run(clone, ...args),
   );
+const rollback = at.map(
+  (clone): Step =>
+    async (company) =>
+      await company.rollback(clone),
+);
 const ofRollouts = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
   fc.constant(["rollout", "abandon"]),
-  { weight: 2, arbitrary: fc.constant(["rollout", "rollback", "--yes"]) },
 );
-const command = runOf(
-  fc.oneof(
-    { weight: 6, arbitrary: ofRollouts },
-    fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
-    name.map((one) => ["tenant", "remove", one]),
-    name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
-    name.map((one) => ["rollout", "unskip", one]),
-  ),
+/** Removes a tenant, and renames another one to its name. */
+const reuseName = fc.tuple(at, name, name).map(
+  ([clone, removed, renamed]): Step =>
+    async (company) => {
+      if (removed === renamed) return;
+      await company.run(clone, "tenant", "remove", removed);
+      await company.run(clone, "tenant", "rename", renamed, removed);
+    },
+);
+const command = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: runOf(
+      fc.oneof(
+        { weight: 4, arbitrary: ofRollouts },
+        fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
+        name.map((one) => ["tenant", "remove", one]),
+        name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
+        name.map((one) => ["rollout", "unskip", one]),
+      ),
+    ),
+  },
+  reuseName,
 );
 
 /** The service's tenant that each name refers to when no keys are mixed up. */
@@ -183,7 +225,10 @@ it.each(FLEETS)(
   async ({ hasPeople, names, edit, command: deeds }) => {
     const round = fc.tuple(
       fc.array(edit, { maxLength: 2 }),
-      fc.oneof(rollout, rollout, status, deeds, deeds),
+      fc.oneof({ weight: 4, arbitrary: rollout }, { weight: 2, arbitrary: status }, rollback, {
+        weight: 3,
+        arbitrary: deeds,
+      }),
       fc.boolean(),
       fc.option(at, { freq: 2 }),
     );

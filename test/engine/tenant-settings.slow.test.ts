@@ -63,9 +63,7 @@ it("adopts an entry of another scope as its plan says", async () => {
     expect(without.output).toMatch(/allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s);
     await its.declare(adopting);
     const planned = await its.plan("--output", "plan.json");
-    expect(planned.output.replace(/\s+/g, " ")).toContain(
-      "it takes the place of allow partner.example (graymail) (made by",
-    );
+    expect(planned.output.replace(/\s+/g, " ")).toContain("this replaces allow partner.example (graymail) (created by");
     its.sandbox.clearRequests();
     const applied = await its.apply("--plan", "plan.json");
     expect([applied.code, writesOf(its.sandbox)]).toEqual([
@@ -92,7 +90,7 @@ it("shows, adopts and reverts console drift", async () => {
   await clicked();
   const drift = await its.cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
-  expect(drift.output).toMatch(/deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/);
+  expect(drift.output).toMatch(/deny clicked\.example\n +comment +"saw it"\n +created +by Dana Reyes \(console\)/);
   // Runs the printed commands as a person would.
   const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
   await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });

@@ -57,7 +57,9 @@ describe("key of a tenant that no rollout read", () => {
     expect(resumed.code, resumed.output).toBe(1);
     const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
     expect(error?.code, resumed.output).toBe("ERR_OTHER_TENANT");
-    expect(error?.message).toMatch(/it was empty on 20\d\d-.* UTC, and now holds 3 entries that were created before/);
+    expect(error?.message).toMatch(
+      /it was empty on 20\d\d-.* UTC, and now has 3 entries that were created before that/,
+    );
     expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
     expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
     expect(await standings(fleet)).toEqual(IN_STEP);
@@ -69,7 +71,7 @@ describe("key of a tenant that no rollout read", () => {
     const planned = await run(fleet, wrong, "rollout", "--yes");
     expect(planned.code, planned.output).toBe(3);
     expect(unfold(planned.output)).toMatch(
-      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) opens a tenant that isn't the one of the rollout \S+: it holds nothing of what was read on .* UTC, and now holds 3 entries that were created before/,
+      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) opens a tenant that isn't the one of the rollout \S+: it has nothing in common with the reading on .* UTC, and now has 3 entries that were created before that/,
     );
     expect(planned.output).toContain("[ERR_OTHER_TENANT]");
     expect(writesOf(fleet)).toEqual([]);

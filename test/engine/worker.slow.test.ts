@@ -22,7 +22,7 @@ afterAll(async () => {
 
 it("hands a killed worker's tenant over exactly once", async () => {
   const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--max-concurrent", "1"));
-  for (const worker of workers) await worker.waitForOutput("takes up to 1 tenants at once");
+  for (const worker of workers) await worker.waitForOutput("processes up to 1 tenants concurrently");
 
   const rollout = fleet.begin(database, "rollout", "--yes");
   const first = await rollout.seen(({ kind }) => kind === "tenant-started");

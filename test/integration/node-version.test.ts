@@ -15,7 +15,7 @@ function onNode20(code: string): string {
 it.each(["pulumi-email-security", "pulumi-email-security/runtime", "pulumi-email-security/client"])(
   "names the required Node.js version when %s is loaded",
   (name) => {
-    expect(onNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later; this is 20.20.2");
+    expect(onNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later, but this is 20.20.2");
   },
 );
 
@@ -28,7 +28,7 @@ it.each([[], ["doctor"], ["lint", "none.yaml"], ["--version"]])(
     });
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^error: pulumi-email-security needs Node\.js 22\.19 or later; this is 20\.20\.2 \(.+\)\. Get a current one from https:\/\/nodejs\.org\/.*\n$/,
+      /^error: pulumi-email-security needs Node\.js 22\.19 or later, but this is 20\.20\.2 \(.+\)\. Install a current version from https:\/\/nodejs\.org\/.*\n$/,
     );
   },
 );

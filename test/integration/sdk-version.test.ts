@@ -13,7 +13,7 @@ it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(
   "names the required @pulumi/pulumi version when %s is loaded",
   (name) => {
     expect(loadWithSdkVersion("3.149.0", name)).toContain(
-      "Error: pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0: run `npm install @pulumi/pulumi@3`.\n",
+      "Error: pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, but this program has 3.149.0: run `npm install @pulumi/pulumi@3`.\n",
     );
     expect(loadWithSdkVersion("3.150.0", name)).toBe("");
   },

@@ -7,7 +7,7 @@ import { EmptyDirectory } from "./packed-package";
 const run = promisify(execFile);
 
 /**
- * Returns actionlint's findings for a repository's workflows, one per line; empty if there are none. The directory
+ * Returns actionlint's findings for a repository's workflows, one per line; empty if no names are known. The directory
  * doesn't have to be a repository: actionlint runs on a copy that is made one, since it checks the repository's own
  * actions only in a repository.
  */

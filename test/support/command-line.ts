@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { built } from "./build-output";
+import { unwrapError } from "./unwrap-error";
 
 /** The built `email-security` command. */
 export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));
@@ -8,6 +9,7 @@ export const COMMAND = built("commands/main.js", () => import("../../provider/co
 export interface CommandRun {
   readonly code: number;
   readonly stdout: string;
+  /** Error messages are on one line. */
   readonly stderr: string;
   /** Both. */
   readonly output: string;
@@ -34,6 +36,13 @@ export function commandLine(directory: string, environment: NodeJS.ProcessEnv, c
       }
       child.stdin.end();
       child.once("error", fail);
-      child.once("close", (code) => done({ code: code ?? -1, ...texts }));
+      child.once("close", (code) =>
+        done({
+          code: code ?? -1,
+          stdout: texts.stdout,
+          stderr: unwrapError(texts.stderr),
+          output: unwrapError(texts.output),
+        }),
+      );
     });
 }

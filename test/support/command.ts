@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
+import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
 
 /** A command's output and exit code. */
@@ -37,6 +38,6 @@ export function emailSecurity(
       stderr += text;
     });
     child.once("error", reject);
-    child.once("close", (code) => resolve({ code, stdout, stderr }));
+    child.once("close", (code) => resolve({ code, stdout, stderr: unwrapError(stderr) }));
   });
 }

@@ -19,13 +19,18 @@ export interface TenantDeclaration {
   /** Whether it uses that tenant's second key. Default: false. */
   readonly isSecondKey?: boolean;
   readonly allow: string;
+  /** Its stack. Default: its name. */
+  readonly stack?: string;
 }
 
 export type NamedTenants = ReadonlyMap<string, TenantDeclaration>;
 
 interface TenantsFile {
   readonly tenants: Readonly<
-    Record<string, { readonly key: { readonly environment: string }; readonly settings?: string }>
+    Record<
+      string,
+      { readonly key: { readonly environment: string }; readonly settings?: string; readonly stack?: string }
+    >
   >;
 }
 
@@ -39,6 +44,7 @@ interface Clone {
 
 const PRUNE = ["rollout", "prune", "--older-than", "1d", "--yes"];
 const TWO_DAYS_MS = 2 * 86_400_000;
+const REPORT = "report.json";
 
 /** The service's tenants, each with its own people. */
 export const SERVICES: readonly string[] = ["t0", "t1", "t2", "t3"];
@@ -52,17 +58,21 @@ const OVERVIEW = "deny: [evil.example]\n";
  *
  * - A service tenant is only written to under the name of a tenant that the clone's file declares, with that tenant's
  *   key.
- * - Under one name, only one service tenant is ever written to.
+ * - With one stack, only one service tenant is ever written to, whatever the tenant is called.
  * - After a successful rollout, each of its tenants holds what its files declare, and nothing else that a rollout has
  *   added, except what a tenant held when it left all files.
+ * - After a rollback that reports all tenants as restored, each of them holds what it held before the rollout, and the
+ *   rollout's report names the rollback. If it does, every tenant that the rollout wrote to is restored.
  * - A tenant reported as in sync was read, and holds what its files declare.
  * - Pruning a journal sends no request to the service and doesn't change the above.
  */
 export class CompanyFleet implements AsyncDisposable {
   readonly #fleet: Fleet;
   readonly #clones: readonly Clone[];
-  /** The service tenant that was first written to under each name. */
+  /** The service tenant that was first written to with each stack. */
   readonly #first = new Map<string, string>();
+  /** The contents of service tenants before each rollout first wrote to them, by rollout and service tenant. */
+  readonly #before = new Map<string, Map<string, readonly string[]>>();
   /** The contents of each service tenant when it left all files. */
   readonly #left = new Map<string, readonly string[]>();
   readonly #log: string[] = [];
@@ -118,7 +128,8 @@ export class CompanyFleet implements AsyncDisposable {
   /** Edits a clone's files by hand; the other clone's too if it pulls. */
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
-      ([name, { service, isSecondKey, allow }]) => `${name}: ${keyOf(service, isSecondKey)}, ${allow}`,
+      ([name, { service, isSecondKey, allow, stack }]) =>
+        `${name}: ${keyOf(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}`,
     );
     this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
@@ -148,7 +159,10 @@ export class CompanyFleet implements AsyncDisposable {
   async #run(at: number, command: CommandLine, args: readonly string[]): Promise<CommandRun> {
     const clone = this.#clone(at);
     this.#fleet.take();
-    const run = await command(...args);
+    const held = new Map(SERVICES.map((service) => [service, this.#fleet.holds(service)]));
+    await rm(join(clone.directory, REPORT), { force: true });
+    const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
+    const id = (await readReport(clone))?.id;
     this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
@@ -158,21 +172,22 @@ export class CompanyFleet implements AsyncDisposable {
       );
       if (names.length === 0) this.#fail(`${tenant} was written to, which the file does not name`);
       const [name = "", second] = names;
-      const first = second === undefined ? (this.#first.get(name) ?? tenant) : tenant;
-      if (first !== tenant) this.#fail(`${tenant} was written to in the name of ${name}, as ${first} before`);
-      this.#first.set(name, tenant);
+      const stack = stackOf(name, clone.tenants);
+      const first = second === undefined ? (this.#first.get(stack) ?? tenant) : tenant;
+      if (first !== tenant) this.#fail(`${tenant} was written to with the stack ${stack}, as ${first} before`);
+      this.#first.set(stack, tenant);
+      if (id !== undefined) this.#noteBefore(id, tenant, held.get(tenant) ?? []);
     }
     if (args[0] === "tenant") await this.#read(clone);
     return run;
   }
 
   async rollout(at: number): Promise<void> {
-    const { directory, tenants } = this.#clone(at);
-    await rm(join(directory, "report.json"), { force: true });
-    const { code } = await this.run(at, "rollout", "--yes", "--output", "report.json");
+    const clone = this.#clone(at);
+    const { tenants } = clone;
+    const { code } = await this.run(at, "rollout", "--yes");
     if (code !== 0) return;
-    const report = JSON.parse(await readFile(join(directory, "report.json"), "utf8")) as RolloutReport;
-    for (const { name, state } of report.tenants) {
+    for (const { name, state } of (await readReport(clone))?.tenants ?? []) {
       const tenant = tenants.get(name);
       if (tenant === undefined) this.#fail(`the report names ${name}`);
       if (!["done", "unchanged"].includes(state)) continue;
@@ -188,6 +203,30 @@ export class CompanyFleet implements AsyncDisposable {
     }
   }
 
+  /** Rolls back the last rollout of a clone. */
+  async rollback(at: number): Promise<void> {
+    const clone = this.#clone(at);
+    const { tenants } = clone;
+    const { code } = await this.run(at, "rollout", "rollback", "--yes");
+    const report = await readReport(clone);
+    const { rollsBack } = report ?? {};
+    if (report === undefined || rollsBack === undefined) return;
+    const before = this.#before.get(rollsBack) ?? new Map<string, readonly string[]>();
+    const compare = (name: string, service: string): void => {
+      const [held, holds] = [before.get(service) ?? [], this.#fleet.holds(service)];
+      if (before.has(service) && holds.join() !== held.join())
+        this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
+    };
+    // A report that names skipped tenants, or later changes that stay, doesn't claim that all are restored.
+    const isPartial = report.skipped !== undefined || report.tenants.some(({ left = [] }) => left.length > 0);
+    const isRestored = code === 0 && !isPartial;
+    if (isRestored) for (const { name } of report.tenants) compare(name, tenants.get(name)?.service ?? "");
+    const { stdout } = await this.run(at, "rollout", "status", rollsBack, "--format", "json");
+    const { rolledBackBy } = JSON.parse(stdout) as RolloutReport;
+    if (rolledBackBy !== undefined) for (const service of before.keys()) compare(service, service);
+    else if (isRestored) this.#fail(`all tenants are restored, and ${rollsBack} isn't rolled back`);
+  }
+
   async status(at: number): Promise<void> {
     const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
@@ -197,7 +236,7 @@ export class CompanyFleet implements AsyncDisposable {
       if (standing !== "in-step") continue;
       const tenant = this.tenants(at).get(name);
       if (tenant === undefined) this.#fail(`the status names ${name}`);
-      const first = this.#first.get(name) ?? tenant.service;
+      const first = this.#first.get(stackOf(name, this.tenants(at))) ?? tenant.service;
       if (first !== tenant.service)
         this.#fail(`${name} is in step with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in step, and ${tenant.service} was not read`);
@@ -214,9 +253,10 @@ export class CompanyFleet implements AsyncDisposable {
 
   async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
-    const lines = [...tenants].map(
-      ([name, { service, isSecondKey }]) => `  ${name}: { key: { environment: ${keyOf(service, isSecondKey)} } }\n`,
-    );
+    const lines = [...tenants].map(([name, { service, isSecondKey, stack }]) => {
+      const key = `key: { environment: ${keyOf(service, isSecondKey)} }`;
+      return `  ${name}: { ${key}${stack === undefined ? "" : `, stack: ${stack}`} }\n`;
+    });
     const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
     await writeFile(
       join(clone.directory, "tenants.yaml"),
@@ -229,15 +269,23 @@ export class CompanyFleet implements AsyncDisposable {
   /** Rereads the files after a command that edits them. */
   async #read(clone: Clone): Promise<void> {
     const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
-    const named = Object.entries(file.tenants).map(async ([name, { key, settings }]) => {
+    const named = Object.entries(file.tenants).map(async ([name, { key, settings, stack }]) => {
       const path = join(clone.directory, settings ?? `settings/${name}.yaml`);
       const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
       const { environment } = key;
       const isSecondKey = environment.endsWith("_SECOND_KEY");
-      return [name, { service: environment.slice(0, 2).toLowerCase(), isSecondKey, allow: allow[0] }] as const;
+      const service = environment.slice(0, 2).toLowerCase();
+      return [name, { service, isSecondKey, allow: allow[0], ...(stack !== undefined && { stack }) }] as const;
     });
     clone.tenants = new Map(await Promise.all(named));
     this.#noteLeft();
+  }
+
+  /** @param held the contents of the service tenant before the run. */
+  #noteBefore(id: string, service: string, held: readonly string[]): void {
+    const before = this.#before.get(id) ?? new Map<string, readonly string[]>();
+    this.#before.set(id, before);
+    if (!before.has(service)) before.set(service, held);
   }
 
   #noteLeft(): void {
@@ -258,6 +306,22 @@ export class CompanyFleet implements AsyncDisposable {
 /** Returns the name of the variable that holds a service tenant's key. */
 function keyOf(service: string, isSecond = false): string {
   return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
+}
+
+/** Returns the stack of a declared tenant. */
+export function stackOf(name: string, tenants: NamedTenants): string {
+  return tenants.get(name)?.stack ?? name;
+}
+
+/** Whether a command runs a rollout, and can write its report. */
+function isRolloutRun([command, subcommand = ""]: readonly string[]): boolean {
+  return command === "rollout" && ["--yes", "resume", "rollback"].includes(subcommand);
+}
+
+/** Reads the report of a clone's last command. Undefined if that was no run of a rollout, or failed before. */
+async function readReport({ directory }: Pick<Clone, "directory">): Promise<RolloutReport | undefined> {
+  const file = join(directory, REPORT);
+  return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as RolloutReport) : undefined;
 }
 
 function declaredOf({ allow }: TenantDeclaration): string[] {

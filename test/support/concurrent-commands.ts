@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
+import { unwrapError } from "./unwrap-error";
 
 /** The result of a command that was started together with others. */
 export interface ConcurrentCommandResult {
@@ -36,7 +37,7 @@ export function startCommand(
   const ended = new Promise<ConcurrentCommandResult>((done, fail) => {
     child.once("error", fail);
     child.once("close", (code) => {
-      done({ code, stderr });
+      done({ code, stderr: unwrapError(stderr) });
       for (const wake of waiters.splice(0)) wake();
     });
   });

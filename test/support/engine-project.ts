@@ -175,7 +175,7 @@ export class EngineProject implements AsyncDisposable {
    */
   async succeed(...args: string[]): Promise<string> {
     const { code, output } = await this.run(...args);
-    if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`);
+    if (code !== 0) throw new Error(`pulumi ${args.join(" ")} exited with ${code}:\n${output}`);
     return output;
   }
 

@@ -111,8 +111,8 @@ function withoutVolatile(message: string): string {
     .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
     .replace(/since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g, "since 2026-11-21 03:12 UTC by dana@build-7")
     .replace(
-      /changed by process \d+, which did not finish within 0 s/g,
-      "changed by process 4711, which did not finish within 60 s",
+      /locked by process \d+, which did not release it within 0 s/g,
+      "locked by process 4711, which did not release it within 60 s",
     )
     .replace(/waited for \d+ s/g, "waited for 600 s")
     .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z");

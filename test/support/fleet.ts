@@ -18,6 +18,7 @@ import { COMMAND, type CommandRun } from "./command-line";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
 import { tenantWith } from "./scenario-tenant";
+import { unwrapError } from "./unwrap-error";
 
 export interface FleetOptions {
   readonly tenants: number;
@@ -209,7 +210,9 @@ ${tenants}${waves}`,
           if (!existsSync(file)) throw new Error(`no report:\n${texts.output}`);
           return JSON.parse(readFileSync(file, "utf8")) as RolloutReport;
         };
-        done({ code: code ?? -1, ...texts, events, report: reported });
+        const stderr = unwrapError(texts.stderr);
+        const output = unwrapError(texts.output);
+        done({ code: code ?? -1, stdout: texts.stdout, stderr, output, events, report: reported });
       });
     });
     const until = async <T>(find: () => T | undefined): Promise<T> =>

@@ -20,7 +20,7 @@ const NEEDED = ["initdb", "postgres", "psql"];
 
 /**
  * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew installs them, or in the user's cache
- * directory. If there are none, installs Debian's packages when run as root; otherwise unpacks them into the cache
+ * directory. If no names are known, installs Debian's packages when run as root; otherwise unpacks them into the cache
  * directory.
  *
  * @throws Error if the programs can't be found or installed; the message says what to install.

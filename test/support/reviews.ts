@@ -48,7 +48,7 @@ export const mixedReview = reviewReport(
       reasons: [
         {
           kind: "policy",
-          evidence: '"billing@partner.example" names no ticket; write `ticket: …`. The team\'s policy asks for it.',
+          evidence: '"billing@partner.example" has no ticket; write `ticket: …`. The team\'s policy requires it.',
         },
         {
           kind: "owner",

@@ -78,16 +78,16 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
     if (end === "running") return id;
     await journal.finish(claimed, failing.includes(name) ? FAILED : undefined);
     if (end === "waiting") {
-      await journal.recordWaiting(id, 0, "Its gate waits for a person.");
+      await journal.recordWaiting(id, 0, "Its gate waits for approval.");
       return id;
     }
     if (end === "stopped") {
-      await journal.stop(id, "A person stopped it.");
+      await journal.stop(id, "It was stopped by a person.");
       return id;
     }
   }
   await journal.setWaveState(id, 0, "done");
-  if (end === "abandoned") await journal.abandon(id, "A person abandoned it.");
+  if (end === "abandoned") await journal.abandon(id, "It was abandoned by a person.");
   else await journal.finishRollout(id);
   return id;
 }

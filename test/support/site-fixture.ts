@@ -305,7 +305,7 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
         error: {
           code: "ERR_AUTH",
           message: `the service refuses the key${text}`,
-          advice: `Check the key${text}; then go on: \`email-security rollout resume ${about.id}\`.`,
+          advice: `Check the key${text}; then continue: \`email-security rollout resume ${about.id}\`.`,
           phase: "apply",
         },
       }),

@@ -82,7 +82,7 @@ export class SkippingFleet implements AsyncDisposable {
 
   /** Starts or resumes the rollout, without the tenants that left the targets file. Doesn't run it. */
   async start(id: string, { retry = true, left = [] }: StartOptions = {}): Promise<void> {
-    const excludedStacks = new Map(left.map((stack) => [stack, "tenants.yaml doesn't name it any more"]));
+    const excludedStacks = new Map(left.map((stack) => [stack, "tenants.yaml no longer contains it"]));
     await this.journal.start(id, { retry, current: { updatedTargets: [], excludedStacks, keyVariables: [] } });
   }
 

@@ -28,9 +28,9 @@ it("moves unreleased notes under the new version", () => {
 });
 
 it("refuses an empty Unreleased section and an existing version", () => {
-  expect(() => releaseChangelog(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
+  expect(() => releaseChangelog(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md already has a section 0.1.0.");
   const after = releaseChangelog(BEFORE, "0.2.0", "2026-11-23");
   expect(() => releaseChangelog(after, "0.3.0", "2026-11-23")).toThrow(
-    'CHANGELOG.md says nothing under "## Unreleased"',
+    'CHANGELOG.md has nothing under "## Unreleased"',
   );
 });

@@ -35,7 +35,7 @@ export function addOutputOptions(command: Command, formats: readonly Format[]): 
     .addOption(new Option("--format <format>", `Set the format (default: ${formats[0]})`).choices(formats))
     .option(
       "--output <[format=]file>",
-      `Write to a file, or - for stdout; repeat for several, as ${example}=FILE`,
+      `Write to a file, or - for stdout; repeat for several, such as ${example}=FILE`,
       collectValues,
     );
 }
@@ -62,7 +62,7 @@ export function parseOutputs<F extends Format>(
   if (usesStdout || (terminalFormat !== undefined && terminalFormat !== formats[0])) {
     const example = formats.find((value) => value !== "text");
     throw new ConfigurationError(
-      `${stdoutUse} uses standard output itself. Write the report to a file, as with --output ${example}=FILE.`,
+      `${stdoutUse} writes to standard output itself. Write the report to a file, for example --output ${example}=FILE.`,
     );
   }
   return terminalFormat === undefined ? outputs : [...outputs, { format: terminalFormat, to: "stderr" }];
@@ -97,7 +97,7 @@ const FORMAT_BY_EXTENSION: Readonly<Record<string, Format>> = {
 function readOutput<F extends Format>(value: string, defaultFormat: F | undefined, formats: readonly F[]): Output<F> {
   const [, prefix, target = value] = FORMAT_PREFIX.exec(value) ?? [];
   if (target === "") {
-    throw new ConfigurationError(`--output ${quote(value)} names no file. Give one, or - for standard output.`);
+    throw new ConfigurationError(`--output ${quote(value)} has no file name. Give one, or - for standard output.`);
   }
   const to = target === "-" ? "stdout" : { file: target };
   if (prefix !== undefined) return { format: parseFormat(prefix, value, formats), to };
@@ -107,7 +107,7 @@ function readOutput<F extends Format>(value: string, defaultFormat: F | undefine
   const extension = FORMAT_BY_EXTENSION[extname(target).toLowerCase()];
   if (extension !== undefined) return { format: parseFormat(extension, value, formats), to };
   throw new ConfigurationError(
-    `The format of --output ${quote(value, 300)} is unknown. Put one of ${formats.join(", ")} before it, as in --output ${formats.at(-1)}=FILE.`,
+    `The format of --output ${quote(value, 300)} is unknown. Put one of ${formats.join(", ")} before it, for example --output ${formats.at(-1)}=FILE.`,
   );
 }
 
@@ -117,7 +117,7 @@ function parseFormat<F extends Format>(name: string, value: string, formats: rea
   const closest = findNearestName(name, formats);
   const suggestion = closest === undefined ? "" : ` Did you mean ${closest}?`;
   throw new ConfigurationError(
-    `This command has no format ${quote(name)} for --output ${quote(value, 300)}; it has ${formats.join(", ")}.${suggestion}`,
+    `This command doesn't support the format ${quote(name)} of --output ${quote(value, 300)}; use one of ${formats.join(", ")}.${suggestion}`,
   );
 }
 
@@ -128,8 +128,8 @@ function assertDistinct(outputs: readonly Output[]): void {
     if (seen.has(destination)) {
       throw new ConfigurationError(
         typeof to === "object"
-          ? `Two outputs go to the file ${quote(to.file, 300)}. Give each a file of its own.`
-          : "Two outputs go to standard output. Write one of them to a file.",
+          ? `Two outputs use the file ${quote(to.file, 300)}. Use a different file for each.`
+          : "Two outputs use standard output. Write one of them to a file.",
       );
     }
     seen.add(destination);
@@ -145,7 +145,7 @@ function assertOutputWritable(file: string): void {
     if (stat?.isFile() === false) return;
     const directory = dirname(file);
     if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new Error(`there is no directory ${quote(directory, 300)}`);
+      throw new Error(`the directory ${quote(directory, 300)} doesn't exist`);
     }
     assertReplaceable(file);
   } catch (cause) {

@@ -12,6 +12,7 @@ import {
   findFailOnBlocker,
   type PlanInputOptions,
 } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { ConfigurationError } from "../../client";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import type { Plan } from "../../plan/plan";
@@ -32,34 +33,34 @@ interface ApplyOptions extends PlanInputOptions {
  */
 export function createApplyCommand(): Command {
   const command = new Command("apply")
-    .description("Run `pulumi up` if the plan is still the one that was reviewed")
+    .description("Run `pulumi up` if the plan still matches the reviewed one")
     .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return addHelp(
     addPlanOptions(command)
-      .option("--plan-digest <digest>", "Apply only the plan with this digest; anything that changed since is refused")
+      .option("--plan-digest <digest>", "Apply only the plan with this digest; reject anything that changed since")
       .option(
         "--plan <file>",
         "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
       )
       .option(
         "--only-expired",
-        "Remove what has expired and nothing else; other changes of files and console stay pending",
+        "Remove expired entries and nothing else; other changes of files and console stay pending",
       )
       .addOption(createFailOnOption())
-      .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
+      .option("--yes", "Apply the plan; without it, only show and compare the plan")
       .action(wrapAction(runApplyCommand)),
     {
       examples: [
         {
-          does: "just the plan that was reviewed, or nothing",
+          does: "Apply the reviewed plan, or nothing",
           line: "apply settings/acme.yaml --stack acme --plan plan.json --yes",
         },
         {
-          does: "take away what has expired, as a nightly job does",
+          does: "Remove expired entries, as a nightly job does",
           line: "apply settings/acme.yaml --stack acme --only-expired --yes",
         },
         {
-          does: "only look: what would be done, and whether it is what was reviewed",
+          does: "Show the changes, and whether they match the reviewed plan",
           line: "apply --stack acme --plan plan.json",
         },
       ],
@@ -67,7 +68,7 @@ export function createApplyCommand(): Command {
         0: "The changes are applied, or there are none",
         1: "An error occurred",
         2: "There are changes, and --yes is missing",
-        3: "Refused: the plan isn't the reviewed one, a blocker or --fail-on refuses it, or --yes is used with another day in --today",
+        3: "Rejected: the plan isn't the reviewed one, a blocker or --fail-on blocks it, or --yes is used with another day in --today",
       },
     },
   );
@@ -81,7 +82,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   }
   if (options.stack === undefined && options.fromPreview === undefined) {
     throw new ConfigurationError(
-      "Say with --stack which stack applies the settings: what it declared before tells what is removed.",
+      "Set --stack to the stack that applies the settings: its previous declarations determine what is removed.",
     );
   }
   const reviewed = options.plan === undefined ? undefined : await loadReviewedPlan(options.plan);
@@ -98,7 +99,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     const [code, advice] =
       staleReason.part === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
-        : ["ERR_PLAN_STALE", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
+        : ["ERR_PLAN_STALE", "Nothing was changed. Create a new plan, and have it reviewed."];
     console.error(
       sanitizeMultiline([`error: ${staleReason.message} [${code}]`, ...staleReason.details, advice].join("\n")),
     );
@@ -106,19 +107,19 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   }
   if (currentPlan.guards.length > 0) {
     await printPlan(currentPlan);
-    console.error("error: refused by a guard, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failOnBlocker = findFailOnBlocker(currentPlan, options.failOn);
   if (failOnBlocker !== undefined) {
     await printPlan(addFailOnBlocker(currentPlan, options.failOn));
-    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
+    printError(`${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {
     // The reviewed plan has the same changes, and also the mail evidence.
     await printPlan(reviewed?.digest === currentPlan.digest ? reviewed : currentPlan);
-    if (currentPlan.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
+    if (currentPlan.changes.length > 0) console.error("Nothing was changed. To apply the plan, add --yes.");
     return currentPlan.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }
   return await runPulumiUp(currentPlan, formatPlanJson(currentPlan), options);
@@ -132,7 +133,7 @@ function reportDayMismatch(day: string | undefined): boolean {
   const today = new Date().toISOString().slice(0, 10);
   if (day === undefined || day === today) return false;
   console.error(
-    `error: --yes can't apply a plan for ${day}: the program judges \`expires\` by the day on which it runs, ${today} (UTC). Nothing was changed. Run it without --yes to see what ${day} changes, or without --today to apply today's plan. If the program sets \`today\` of its TenantSettings, apply it with \`pulumi up\`.`,
+    `error: --yes can't apply a plan for ${day}: the program evaluates \`expires\` on the day it runs, ${today} (UTC). Nothing was changed. Run it without --yes to see the changes of ${day}, or without --today to apply today's plan. If the program sets \`today\` in its TenantSettings, apply it with \`pulumi up\`.`,
   );
   return true;
 }
@@ -152,7 +153,7 @@ async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): P
   });
   if (code === 0) return EXIT.clean;
   console.error(
-    `error: \`pulumi up\` ended with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does what is left.`,
+    `error: \`pulumi up\` exited with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does the rest.`,
   );
   return EXIT.error;
 }

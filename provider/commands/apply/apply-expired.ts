@@ -8,6 +8,7 @@ import {
   findFailOnBlocker,
   type PlanInputOptions,
 } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { ConfigurationError } from "../../client";
 import type { ExpiredRemoval, ExpiredRemovalOptions } from "../../gitops/expired-removal";
@@ -29,11 +30,13 @@ interface ApplyExpiredOptions extends PlanInputOptions {
 export async function applyExpired(fileArgument: string | undefined, options: ApplyExpiredOptions): Promise<ExitCode> {
   const { stack, yes } = options;
   if (stack === undefined) {
-    throw new ConfigurationError("Say with --stack which stack applies the settings: only what it has declared goes.");
+    throw new ConfigurationError(
+      "Set --stack to the stack that applies the settings: only what it has declared is removed.",
+    );
   }
   if (options.fromPreview !== undefined || options.plan !== undefined || options.planDigest !== undefined) {
     throw new ConfigurationError(
-      "--only-expired makes a plan of its own, of settings files: it goes without --plan, --plan-digest and --from-preview.",
+      "--only-expired creates its own plan from settings files. Omit --plan, --plan-digest and --from-preview.",
     );
   }
   const { findUnremoved } = await import("../../gitops/expired-removal.js");
@@ -45,20 +48,20 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   const { plan } = removal;
   if (plan.guards.length > 0) {
     await printPlan(plan);
-    console.error("error: refused by a guard, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failOnBlocker = findFailOnBlocker(plan, options.failOn);
   if (failOnBlocker !== undefined) {
     await printPlan(addFailOnBlocker(plan, options.failOn));
-    console.error(`error: ${failOnBlocker.message} Nothing was changed.`);
+    printError(`${failOnBlocker.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (removal.targets.length === 0) {
     console.log(
       removal.retained.length === 0
-        ? "Nothing has expired that the tenant still holds."
-        : "Nothing of what has expired is this run's to remove.",
+        ? "The tenant has nothing that has expired."
+        : "The tenant has expired entries, but this run can't remove any of them.",
     );
     await printRemaining(removal, stack);
     return EXIT.clean;
@@ -66,13 +69,13 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   if (!yes) {
     await printPlan(plan);
     await printRemaining(removal, stack);
-    console.error("Nothing was changed: say --yes to apply this.");
+    console.error("Nothing was changed. To apply the plan, add --yes.");
     return EXIT.changes;
   }
   const code = await runTargetedUp(removal, stack);
   if (code !== 0) {
     console.error(
-      `error: \`pulumi up\` ended with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does what is left.`,
+      `error: \`pulumi up\` exited with ${code}; its output above shows its changes and the cause. Fix the cause and run this again: it does the rest.`,
     );
     return EXIT.error;
   }
@@ -81,15 +84,15 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
     const examples = remaining.slice(0, 5).map(({ key }) => excerpt(key));
     console.error(
       sanitizeMultiline(
-        `error: the run ended well, and the stack still holds ${remaining.length} that it was to remove (${examples.join(", ")}): its program does not declare the TenantSettings of these files, or not by this release, or moves it to another front. Apply the whole once: \`email-security apply --stack ${stack} --yes\`.`,
+        `error: the run succeeded, but the stack still has ${remaining.length} that it should have removed (${examples.join(", ")}). Its program doesn't declare the TenantSettings of these files, or uses another release, or moves it to another provider. Apply everything once: \`email-security apply --stack ${stack} --yes\`.`,
       ),
     );
     return EXIT.error;
   }
   console.log(
     plan.changes.length === 0
-      ? "The tenant held nothing of it any more; the stack knows that now."
-      : `Removed, as their last day is past: ${plan.changes.length}`,
+      ? "The tenant no longer had any of it; the stack's state is now up to date."
+      : `Removed because they expired: ${plan.changes.length}`,
   );
   for (const change of plan.changes) console.log(wrapForTerminal(`  ${formatExpiredChange(change, plan.expired)}`));
   console.log(`Digest ${plan.digest}`);
@@ -144,9 +147,7 @@ function formatExpiredChange(change: PlanChange, expired: ExpiredRemoval["plan"]
   const expiredItem = expired.find(({ kind, key }) => kind === change.kind && key === change.key);
   const listLabel = change.kind === "vip" ? "VIP" : (change.before?.list ?? "");
   const locationText = change.place === undefined ? "" : `, ${change.place.file}:${change.place.line}`;
-  return sanitizeLine(
-    `${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a day that is past"}${locationText})`,
-  );
+  return sanitizeLine(`${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a past day"}${locationText})`);
 }
 
 /** The maximum number of remaining items to list. */
@@ -156,7 +157,7 @@ async function printRemaining({ retained, pending }: ExpiredRemoval, stack: stri
   const { getRetainedTransition } = await import("../../gitops/expired-removal.js");
   const { visible, hiddenText } = truncateByDanger(retained, MAX_SHOWN_ITEMS, getRetainedTransition);
   for (const { list = "VIP", key, reason } of visible)
-    console.log(wrapForTerminal(sanitizeLine(`Left, though its last day is past: ${list} ${key}: ${reason}.`)));
+    console.log(wrapForTerminal(sanitizeLine(`Expired, but not removed: ${list} ${key}: ${reason}.`)));
   if (hiddenText !== undefined)
     console.log(
       wrapForTerminal(
@@ -167,7 +168,7 @@ async function printRemaining({ retained, pending }: ExpiredRemoval, stack: stri
     console.log(
       wrapForTerminal(
         sanitizeLine(
-          `Left as they are: ${pending} other ${pending === 1 ? "change that is" : "changes that are"} pending; \`email-security plan --stack ${stack}\` shows them.`,
+          `Unchanged: ${pending} other ${pending === 1 ? "change that is" : "changes that are"} pending; \`email-security plan --stack ${stack}\` shows them.`,
         ),
       ),
     );

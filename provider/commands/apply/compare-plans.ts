@@ -6,10 +6,10 @@ import { sanitizeLine } from "../../settings/text";
 
 /** The message for a plan digest from an earlier release. */
 export const OLD_DIGEST_MESSAGE =
-  "The digest belongs to a plan of an earlier release and doesn't cover everything that a plan shows. Make the plan again, and have it reviewed.";
+  "The digest belongs to a plan of an earlier release and doesn't cover everything that a plan shows. Create the plan again, and have it reviewed.";
 
 /** The service records only who created an entry (for a shared key, the key's label), not who changed it later. */
-const UNKNOWN_AUTHOR_TEXT = "who changed it since, the service does not tell";
+const UNKNOWN_AUTHOR_TEXT = "the service doesn't report who changed it since";
 
 /** The difference between a reviewed plan and the current one. */
 export interface StaleReason {
@@ -40,14 +40,14 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
   if (reviewedParts === undefined || currentParts === undefined) {
     return {
       part: "digest",
-      message: `"${sanitizeLine(digest.slice(0, 120))}" isn't a plan's digest; a digest begins with v2- and is at the end of the plan.`,
+      message: `"${sanitizeLine(digest.slice(0, 120))}" isn't a valid plan digest; a digest begins with v2- and is at the end of the plan.`,
       details: [],
     };
   }
   if (reviewedPlan !== undefined && !isDigestOfPlan(digest, reviewedPlan)) {
     return {
       part: "digest",
-      message: "The digest is not that of the plan that was given with it: one of the two is of another review.",
+      message: "The digest doesn't match the given plan: one of the two belongs to another review.",
       details: [`  given  ${sanitizeLine(digest)}`, `  plan   ${sanitizeLine(reviewedPlan.digest)}`],
     };
   }
@@ -55,7 +55,7 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
     const reviewedTarget = reviewedPlan === undefined ? "" : `, and not ${formatPlanTarget(reviewedPlan)}`;
     return {
       part: "tenant",
-      message: `This is another tenant or stack than was reviewed: ${formatPlanTarget(currentPlan)}${reviewedTarget}.`,
+      message: `This is a different tenant or stack than the reviewed one: ${formatPlanTarget(currentPlan)}${reviewedTarget}.`,
       details: [],
     };
   }
@@ -73,7 +73,7 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
   if (reviewedPlan !== undefined && details.length === 0) return undefined;
   return {
     part: "observed",
-    message: "The tenant is not as it was when this was reviewed.",
+    message: "The tenant has changed since the review.",
     details,
   };
 }
@@ -83,7 +83,7 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
   const [oldRules, newRules] = [reviewedPlan.rules ?? {}, currentPlan.rules ?? {}];
   const ruleLines = [...new Set([...Object.keys(oldRules), ...Object.keys(newRules)])]
     .filter((path) => oldRules[path] !== newRules[path])
-    .map((path) => `  ${path}: was ${oldRules[path] ?? "not said"}, is ${newRules[path] ?? "not said"}`);
+    .map((path) => `  ${path}: was ${oldRules[path] ?? "not set"}, is ${newRules[path] ?? "not set"}`);
   const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [`${change.kind} ${change.key}`, change]));
   const metadataLines = currentPlan.changes.flatMap((change) => {
     const reviewedChange = reviewedChanges.get(`${change.kind} ${change.key}`);
@@ -93,7 +93,7 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
       oldMetadata[field] === newMetadata[field]
         ? []
         : [
-            `  ${formatChangeName(change)}: ${field} was ${oldMetadata[field] ?? "not said"}, is ${newMetadata[field] ?? "not said"}`,
+            `  ${formatChangeName(change)}: ${field} was ${oldMetadata[field] ?? "not set"}, is ${newMetadata[field] ?? "not set"}`,
           ],
     );
   });
@@ -104,7 +104,7 @@ function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): stri
   ];
   if (details.length > 0) return details;
   return [
-    "  of something that is there as declared: its end, ticket, owner, approval or acceptRisk; `git diff` shows which",
+    "  only in metadata of an entry that exists as declared: its expiry, ticket, owner, approval or acceptRisk; `git diff` shows which",
   ];
 }
 
@@ -136,8 +136,8 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
     const reviewedChange = reviewedChanges.get(getKey(change));
     const changeName = formatChangeName(change);
     if (reviewedChange === undefined) {
-      const actual = change.before === undefined ? "is not there" : `is ${formatOptionalState(change.before)} now`;
-      return [`  ${changeName}: ${actual}, and would be ${formatResultingState(change)}; the review did not show it`];
+      const actual = change.before === undefined ? "doesn't exist" : `is ${formatOptionalState(change.before)} now`;
+      return [`  ${changeName}: ${actual}, and would be ${formatResultingState(change)}; the review didn't show it`];
     }
     const expectedReplacements = new Map(
       (reviewedChange.mayReplace ?? []).map((replacement) => [replacement.key, replacement.before]),
@@ -147,17 +147,17 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
       if (expectedState !== undefined && formatOptionalState(expectedState) === formatOptionalState(actual)) continue;
       const reviewText =
         expectedState === undefined
-          ? "the review did not show it"
+          ? "the review didn't show it"
           : `it was ${formatOptionalState(expectedState)} at the review`;
       return [
-        `  ${changeName}: may take the place of ${sanitizeLine(key)}, which is ${formatOptionalState(actual)} now; ${reviewText}`,
+        `  ${changeName}: may replace ${sanitizeLine(key)}, which is ${formatOptionalState(actual)} now; ${reviewText}`,
       ];
     }
     if (formatOptionalState(reviewedChange.before) !== formatOptionalState(change.before)) {
       // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
         reviewedChange.before !== undefined && formatCreation(reviewedChange.before) === formatCreation(change.before);
-      const creatorText = change.before?.by === undefined ? "" : `, made by ${sanitizeLine(change.before.by)}`;
+      const creatorText = change.before?.by === undefined ? "" : `, created by ${sanitizeLine(change.before.by)}`;
       const authorText =
         change.before !== undefined && isSameEntry ? `${creatorText}; ${UNKNOWN_AUTHOR_TEXT}` : creatorText;
       return [
@@ -166,7 +166,7 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
     }
     if (formatCreation(reviewedChange.before) !== formatCreation(change.before)) {
       return [
-        `  ${changeName}: was made${formatCreation(reviewedChange.before)} at the review, and is another one now, made${formatCreation(change.before)}`,
+        `  ${changeName}: was created${formatCreation(reviewedChange.before)} at the review, and is a different one now, created${formatCreation(change.before)}`,
       ];
     }
     if (formatOptionalState(reviewedChange.after) !== formatOptionalState(change.after)) {
@@ -193,7 +193,7 @@ function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[]
     .flatMap(({ kind, key, value, before }) =>
       (newItems.get(`${kind} ${value}`) ?? []).map((newItem) =>
         sanitizeLine(
-          `  ${before?.list ?? "VIP"} ${key}: was to be removed, and is there as ${newItem.key} now, ${formatOptionalState(newItem.before)}`,
+          `  ${before?.list ?? "VIP"} ${key}: was to be removed, and exists as ${newItem.key} now, ${formatOptionalState(newItem.before)}`,
         ),
       ),
     );

@@ -20,7 +20,7 @@ import {
 /** The exit codes of the commands that change lists. */
 export const CHANGE_EXIT_CODES = {
   ...WRITE_EXIT_CODES,
-  2: "Something remains for you: an existing entry that expires earlier, a change of an earlier run that is not committed or pushed, or, with --pr, a pull or merge request to open",
+  2: "Something is left to do: an existing entry expires earlier, a change of an earlier run isn't committed or pushed, or, with --pr, a pull or merge request isn't open yet",
 } as const;
 
 /** Builds `email-security add`, which adds values to a list in the settings files. In a terminal, it prompts if there are no arguments. */
@@ -34,18 +34,18 @@ export function createAddCommand(): Command {
     addFileOptions(command).action(
       wrapAction(async (list: ListName | undefined, values: string[], options: ChangeOptions) => {
         if (list === undefined) return await runInteractiveAdd(options);
-        if (values.length === 0) throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
+        if (values.length === 0) throw new ConfigurationError(`Specify what to add: \`add ${list} VALUE\`.`);
         return await runChangeCommand(buildAddChange(list, values, options), options);
       }),
     ),
     {
       examples: [
-        { does: "block a domain for thirty days", line: "add deny evil.example --for 30d --ticket INC-1042" },
+        { does: "Block a domain for thirty days", line: "add deny evil.example --for 30d --ticket INC-1042" },
         {
-          does: "the same of a list on standard input, for review",
+          does: "Block the domains on standard input, and have the change reviewed",
           line: "add deny - --for 6w --ticket INC-1042 --pr",
         },
-        { does: "see what would be written", line: "add vip jane.doe@acme.example --dry-run" },
+        { does: "Show what would be written", line: "add vip jane.doe@acme.example --dry-run" },
       ],
       exits: CHANGE_EXIT_CODES,
     },
@@ -58,8 +58,8 @@ export function createRemoveCommand(): Command {
     .description("Remove senders or VIPs from the settings files")
     .argument("<values...>", VALUES_HELP)
     .addOption(createListOption())
-    .option("--ticket <text>", "Name the ticket in the commit message")
-    .option("--comment <text>", "Give the reason in the commit message");
+    .option("--ticket <text>", "Set the ticket for the commit message")
+    .option("--comment <text>", "Set the reason for the commit message");
   return addHelp(
     addFileOptions(command).action(
       wrapAction(
@@ -69,9 +69,9 @@ export function createRemoveCommand(): Command {
     ),
     {
       examples: [
-        { does: "take a sender off its list", line: "remove evil.example" },
+        { does: "Remove a sender from its list", line: "remove evil.example" },
         {
-          does: "for all tenants that include the baseline, for review",
+          does: "Remove it for all tenants that include the baseline, and have the change reviewed",
           line: "remove evil.example --baseline --pr",
         },
       ],
@@ -103,9 +103,9 @@ export function createMoveCommand(): Command {
     ),
     {
       examples: [
-        { does: "see what it would change", line: "move partner.example --to deny --dry-run" },
+        { does: "Show what would change", line: "move partner.example --to deny --dry-run" },
         {
-          does: "deny what was allowed",
+          does: "Deny an allowed sender",
           line: 'move partner.example --to deny --ticket INC-1042 --comment "account compromised"',
         },
       ],
@@ -117,21 +117,21 @@ export function createMoveCommand(): Command {
 /** Builds `email-security extend`, which sets the expiry of values in the settings files. */
 export function createExtendCommand(): Command {
   const command = new Command("extend")
-    .description("Set a new expiry of entries or VIPs in the settings files")
+    .description("Set a new expiry for entries or VIPs in the settings files")
     .argument("<values...>", VALUES_HELP)
     .addOption(createListOption());
   return addHelp(
     addFileOptions(addMetadataOptions(command)).action(
       wrapAction(async (values: string[], options: ChangeOptions) => {
-        if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
+        if (options.for === undefined) throw new ConfigurationError("Set --for to the new expiry, such as 90d.");
         return await runChangeCommand(buildExistingChange("extend", values, options), options);
       }),
     ),
     {
       examples: [
-        { does: "let a deny stand for 90 days from today", line: "extend evil.example --for 90d" },
+        { does: "Let a deny expire in 90 days", line: "extend evil.example --for 90d" },
         {
-          does: "the same of a tenant of tenants.yaml, committed",
+          does: "Do the same for a tenant of tenants.yaml, and commit the change",
           line: "extend evil.example --for 90d --tenant acme --commit",
         },
       ],
@@ -146,7 +146,7 @@ export function buildAddChange(list: ListName, values: readonly string[], option
   const section = list === "vip" ? "vips" : list;
   if (section === "vips" && scope !== undefined) throw new ConfigurationError("A VIP has no scope.");
   if (section === "vips" && options.acceptRisk !== undefined) {
-    throw new ConfigurationError("A VIP is never refused as risky; leave --accept-risk away.");
+    throw new ConfigurationError("A VIP is never rejected as risky; omit --accept-risk.");
   }
   return {
     do: "add",
@@ -187,7 +187,7 @@ async function runChangeCommand(
 async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new ConfigurationError(
-      "Name the list and what is to be added, as `add deny evil.example`; only in a terminal does it ask.",
+      "Specify the list and what to add, such as `add deny evil.example`; the prompts need a terminal.",
     );
   }
   // Resolve the file first, so that an error appears before any prompt.

@@ -73,7 +73,7 @@ function formatSteps(change: ListChange, steps: readonly ChangeStep[], { byValue
   const moreLines =
     hiddenSteps.length === 0
       ? []
-      : [`… and ${describeHidden(hiddenSteps.map(getTransition))}; the diff shows all that is written`];
+      : [`… and ${describeHidden(hiddenSteps.map(getTransition))}; the diff shows everything that is written`];
   return [...shownLines, ...moreLines, ...missing];
 }
 
@@ -86,7 +86,7 @@ async function loadTenantNotes(
   if (offline || steps.length === 0) return { byValue: new Map(), missing: [] };
   const { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: key } = process.env;
   if (tenant === undefined && (!url || !key)) {
-    return buildUnavailable("Did not look at the mail: no connection is configured.");
+    return buildUnavailable("The mail was not checked: no connection is configured.");
   }
   try {
     const { readTenantNotes } = await import("./tenant-notes.js");
@@ -106,6 +106,6 @@ async function loadTenantNotes(
       await client.close();
     }
   } catch (error) {
-    return buildUnavailable(`Did not look at the mail: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`);
+    return buildUnavailable(`The mail was not checked: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`);
   }
 }

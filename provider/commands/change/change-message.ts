@@ -14,7 +14,7 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
   const summary =
     pendingSteps.length === 1 && first !== undefined
       ? first.description
-      : `${action} ${pendingSteps.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
+      : `${action} ${pendingSteps.length} values${expires === undefined ? "" : expires === "never" ? " without an expiry date" : ` until ${expires}`}`;
   const ticketSuffix = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
   const { visible, hiddenText } = truncateByDanger(pendingSteps, MAX_LISTED_STEPS, createTransitionGetter(change));
   const lines = [

@@ -44,16 +44,16 @@ export function addFileOptions(command: Command): Command {
       .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
       .addOption(createTargetsOption())
       .option("--baseline", "Change the included baseline instead, for all tenants that include it")
-      .option("--offline", "Send no request to the service"),
+      .option("--offline", "Don't send any request to the service"),
   );
 }
 
 /** The options for the fields that every command with a reason sets. A missing field is a compile error. */
 const REASON_OPTIONS = {
-  ticket: ["--ticket <text>", "Name the ticket that decided it: INC-1042"],
+  ticket: ["--ticket <text>", "Set the ticket of the decision: INC-1042"],
   comment: ["--comment <text>", "Set the comment, which the service keeps"],
-  owner: ["--owner <name>", "Name who answers for it"],
-  approvedBy: ["--approved-by <name>", "Name who else reviewed it"],
+  owner: ["--owner <name>", "Set the owner who is responsible for it"],
+  approvedBy: ["--approved-by <name>", "Set the second person who reviewed it"],
 } as const satisfies Record<
   Exclude<TextFieldName, "expires" | "acceptRisk">,
   readonly [flags: string, description: string]
@@ -74,7 +74,7 @@ export function addReasonOptions(command: Command): Command {
 
 /** Creates the option that selects a list for a value on several lists. */
 export function createListOption(): Option {
-  return new Option("--list <list>", "Select the list, where a value is on several").choices(LIST_NAMES);
+  return new Option("--list <list>", "Select the list if a value is on several").choices(LIST_NAMES);
 }
 
 /** Parses a term and returns its last day. */
@@ -97,10 +97,10 @@ export function getMetadata(options: Partial<ChangeOptions>): EntryMetadata {
  */
 export function readValues(values: readonly string[]): RefangedValue[] {
   if (values.includes("-") && values.length > 1) {
-    throw new ConfigurationError("Give values, or - alone for a list on standard input.");
+    throw new ConfigurationError("Give values, or only - for a list on standard input.");
   }
   const inputs = values[0] === "-" ? readStdinValues() : values;
-  if (inputs.length === 0) throw new ConfigurationError("There is no value.");
+  if (inputs.length === 0) throw new ConfigurationError("There are no values.");
   if (inputs.length > MAX_INPUT_VALUES) throw new ConfigurationError(`There are more than ${MAX_INPUT_VALUES} values.`);
   const results = inputs.map(refang);
   const problems = results.flatMap((result) => (result.ok ? [] : [result.reason]));
@@ -109,7 +109,7 @@ export function readValues(values: readonly string[]): RefangedValue[] {
     const moreLines =
       problems.length > visibleLines.length ? [`  … and ${problems.length - visibleLines.length} more`] : [];
     throw new ConfigurationError(
-      ["Not every value can be read, so nothing was written:", ...visibleLines, ...moreLines].join("\n"),
+      ["Nothing was written, because some values are invalid:", ...visibleLines, ...moreLines].join("\n"),
     );
   }
   return results.flatMap((result) => (result.ok ? [result.value] : []));
@@ -144,7 +144,7 @@ export async function selectFile(options: ChangeOptions): Promise<SelectedFile> 
  */
 export async function selectTopFile({ file, tenant, targets }: ChangeOptions): Promise<string> {
   if (file !== undefined && tenant !== undefined) {
-    throw new ConfigurationError("Give --file or --tenant, not both.");
+    throw new ConfigurationError("Set --file or --tenant, not both.");
   }
   return (
     file ??
@@ -161,7 +161,7 @@ async function readTenantSettingsFiles(targets: string): Promise<readonly string
   } catch (error) {
     // An invalid targets file must not block a change of another file.
     const [line = ""] = formatErrorWithCode(error).split("\n");
-    console.error(`Did not look whether tenants' files include what is changed: ${excerpt(line, 300)}`);
+    console.error(`Can't check whether tenants' files include the changed file: ${excerpt(line, 300)}`);
     return [];
   }
 }

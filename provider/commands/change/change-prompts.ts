@@ -24,7 +24,7 @@ export async function promptForAddition(options: ChangeOptions): Promise<AddAnsw
     message: "Which list?",
     options: [
       { value: "deny", label: "deny", hint: "block a sender" },
-      { value: "allow", label: "allow", hint: "let a sender through" },
+      { value: "allow", label: "allow", hint: "deliver mail from a sender" },
       { value: "vip", label: "vip", hint: "protect a person" },
     ],
   });
@@ -37,7 +37,7 @@ export async function promptForAddition(options: ChangeOptions): Promise<AddAnsw
   if (isCancel(values)) return cancel();
   const termInput = await text({
     message: "For how long?",
-    placeholder: "30d, 6w, 2026-12-31 or never; nothing says no end",
+    placeholder: "30d, 6w, 2026-12-31 or never; leave empty for no expiry",
     defaultValue: options.for ?? "",
     validate: (input) => {
       if (!input) return undefined;
@@ -50,7 +50,7 @@ export async function promptForAddition(options: ChangeOptions): Promise<AddAnsw
   for (const [name, message] of QUESTIONS) {
     const answer = await text({
       message,
-      placeholder: "Enter leaves it away",
+      placeholder: "Press Enter to skip",
       defaultValue: options[name] ?? "",
       validate: validateDetailInput,
     });
@@ -75,9 +75,9 @@ export async function promptConfirmation(message = "Write it?"): Promise<boolean
 }
 
 const QUESTIONS = [
-  ["ticket", "On what ticket?"],
+  ["ticket", "Which ticket?"],
   ["comment", "Why? The service keeps it as the comment."],
-  ["owner", "Who answers for it?"],
+  ["owner", "Who is responsible for it?"],
 ] as const;
 
 function splitValues(values: string): string[] {
@@ -86,7 +86,7 @@ function splitValues(values: string): string[] {
 
 function validateValueInput(input: string, list: ListName): string | undefined {
   const values = splitValues(input);
-  if (values.length === 0) return "Write one or more, with spaces between.";
+  if (values.length === 0) return "Enter one or more, separated by spaces.";
   for (const value of values) {
     const parsed = refang(value);
     if (!parsed.ok) return sanitizeLine(parsed.reason);
@@ -99,5 +99,5 @@ function validateDetailInput(input: string | undefined): string | undefined {
   if (!input) return undefined;
   return sanitizeLine(input) === input && input.trim() === input
     ? undefined
-    : "One line of plain text, without white space around.";
+    : "Enter one line of plain text, without leading or trailing white space.";
 }

@@ -59,7 +59,7 @@ export function formatDeclaration(declaration: DeclaredItem): string {
 }
 
 function formatDeclaredExpiry(expires: string | undefined): string {
-  return expires === undefined ? "" : expires === "never" ? "without end" : `until ${expires}`;
+  return expires === undefined ? "" : expires === "never" ? "without an expiry date" : `until ${expires}`;
 }
 
 /** Returns the canonical value or mailbox of a declaration. */

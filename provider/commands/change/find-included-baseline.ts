@@ -13,9 +13,9 @@ export function findIncludedBaseline(file: string): string {
   const settings = readSettings(file);
   const includedFiles = settings.files.filter((path) => !isOwnFile(path, settings));
   const [baseline, secondFile] = includedFiles;
-  if (baseline === undefined) throw new ConfigurationError(`${quote(file, 300)} includes no baseline.`);
+  if (baseline === undefined) throw new ConfigurationError(`${quote(file, 300)} doesn't include a baseline.`);
   if (secondFile === undefined) return baseline;
   throw new ConfigurationError(
-    `${quote(file, 300)} includes several files; name the one that is meant by --file: ${includedFiles.map(sanitizeLine).join(", ")}.`,
+    `${quote(file, 300)} includes several files; set --file to one of them: ${includedFiles.map(sanitizeLine).join(", ")}.`,
   );
 }

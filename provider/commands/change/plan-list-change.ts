@@ -70,7 +70,7 @@ class ListChangePlanner implements ListChangePlan {
   add({ section, scope, metadata }: Extract<ListChange, { do: "add" }>, value: RefangedValue): void {
     const name = value.canonical;
     if (section === "vips" && value.entryType !== "email_address") {
-      this.refusals.push(`${quote(value.originalText)} isn't a mailbox, and a VIP is one`);
+      this.refusals.push(`${quote(value.originalText)} isn't a mailbox, and a VIP must be one`);
       return;
     }
     // A value can't be on both lists, whatever the scopes.
@@ -85,14 +85,14 @@ class ListChangePlanner implements ListChangePlan {
     }
     if (there !== undefined) {
       const isShort = getComparableExpiry(there.expires) < getComparableExpiry(metadata.expires);
-      const notes = isShort ? [`It ends before that: \`extend ${name} --for\` sets its end.`] : [];
-      this.#addStep(value, section, `there already: ${formatDeclaration(there)}`, notes, undefined, true, isShort);
+      const notes = isShort ? [`It expires before that: \`extend ${name} --for\` changes its expiry.`] : [];
+      this.#addStep(value, section, `already declared: ${formatDeclaration(there)}`, notes, undefined, true, isShort);
       return;
     }
     const element = buildElement(section, name, { ...metadata, scope });
     const notes = this.#describeRelated(name, section, scope);
     for (const ended of this.#declarations.getExpired(name).filter((one) => isSame(one) && this.#isOwn(one))) {
-      notes.push(`It takes the place of the ${formatDeclaration(ended)}, which is past.`);
+      notes.push(`It replaces the ${formatDeclaration(ended)}, which has expired.`);
       this.#remove(ended);
     }
     this.#add(section, element);
@@ -114,13 +114,13 @@ class ListChangePlanner implements ListChangePlan {
       this.#remove(one);
       if (section === "vips" && this.#settings.lists.vips?.onDelete !== "keep") {
         notes.push(
-          "The next `up` excludes this person at the service, which lasts: detection makes no VIP of it again. `onDelete: keep` under `lists.vips` leaves it a VIP.",
+          "The next `up` excludes this person at the service permanently: detection won't make it a VIP again. `onDelete: keep` under `lists.vips` keeps the VIP.",
         );
       }
       this.#addStep(value, section, `remove the ${getListName(section)} of ${name}`, notes);
     } else if (change.do === "move" && change.metadata.expires === undefined && this.#isExpired(one)) {
       this.refusals.push(
-        `the ${formatDeclaration(one)} is past, and would be on the other list too; say by --for until when it is to stand there`,
+        `the ${formatDeclaration(one)} has expired, and would be expired on the other list too; set --for to its new expiry`,
       );
     } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as MoveChange, notes);
     else this.#extend(one, value, change as InPlaceChange, notes);
@@ -130,7 +130,7 @@ class ListChangePlanner implements ListChangePlan {
     const { metadata, reviewed } = change;
     const section = getSection(one);
     if (metadata.expires !== undefined && getComparableExpiry(metadata.expires) < getComparableExpiry(one.expires)) {
-      notes.push(`Its new end is earlier than it was${one.expires === undefined ? ": it had none" : ""}.`);
+      notes.push(`Its new expiry is earlier than before${one.expires === undefined ? ": it had none" : ""}.`);
     }
     const named = { action: "set", section, value: getDeclarationValue(one), ...getScopeField(one) } as const;
     const before = this.edits.length;
@@ -143,7 +143,7 @@ class ListChangePlanner implements ListChangePlan {
       this.edits.push({ file: one.location.file, edit: { ...named, key: "reviewed", to: reviewed } });
     }
     const name = `the ${getListName(section)} of ${excerpt(getDeclarationValue(one), 300)}`;
-    const what = change.do === "keep" ? `keep ${name}` : `let ${name} stand${formatExpiry(metadata)}`;
+    const what = change.do === "keep" ? `keep ${name}` : `extend ${name}${formatExpiry(metadata)}`;
     this.#addStep(value, section, what, notes, undefined, this.edits.length === before);
   }
 
@@ -156,7 +156,7 @@ class ListChangePlanner implements ListChangePlan {
     const left = [...TEXT_FIELD_NAMES.filter((name) => !isKeptOnMove(name)), "reviewed" as const].filter(
       (key) => one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
     );
-    if (left.length > 0) notes.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
+    if (left.length > 0) notes.push(`Not moved, because it applies to the old list: ${left.join(", ")}.`);
     const element = buildElement(to, one.rawValue, { ...kept, type, ...metadata, scope });
     this.#remove(one);
     this.#add(to, element);
@@ -182,10 +182,10 @@ class ListChangePlanner implements ListChangePlan {
       const other = all.map((each) => `there is ${addArticle(formatDeclaration(each))}`);
       const above = this.#declarations
         .getCoveringEntries(canonical)
-        .map((each) => `above it is the ${formatDeclaration(each)}`);
+        .map((each) => `a broader entry is the ${formatDeclaration(each)}`);
       const excluded = this.#declarations
         .getExcluded(canonical)
-        .map(({ location }) => `it is taken out at ${formatLineLocation(location)}`);
+        .map(({ location }) => `it is removed at ${formatLineLocation(location)}`);
       const where = section === undefined ? "in these files" : `on the ${getListName(section)} list`;
       const way =
         "reviewed" in change
@@ -198,7 +198,7 @@ class ListChangePlanner implements ListChangePlan {
       const isList = found.some((each) => getSection(each) !== getSection(one));
       const way = isList && change.do !== "move" ? "--list allow, deny or vip" : "--scope";
       const each = found.map(formatDeclaration).join(" and the ");
-      this.refusals.push(`${name} is there more than once: the ${each}; say which by ${way}`);
+      this.refusals.push(`${name} is declared several times: the ${each}; select one with ${way}`);
       return undefined;
     }
     const foreign = getDeclarationLocations(one).find(({ file }) => !isOwnFile(file, this.#settings));
@@ -216,15 +216,15 @@ class ListChangePlanner implements ListChangePlan {
     const name = excerpt(getDeclarationValue(one), 300);
     const place = getDeclarationLocations(one).find(({ file }) => !isOwnFile(file, this.#settings)) ?? one.location;
     const command = buildCommandInFile(change, one, place.file);
-    const everywhere = command === undefined ? `give --file ${quote(place.file, 300)}` : `\`${command}\``;
+    const everywhere = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
     const end = change.metadata.expires;
     const here =
       change.do === "keep"
-        ? `declare it in ${quote(top, 300)} too, with a \`reviewed\` of its own, for this tenant alone`
+        ? `declare it in ${quote(top, 300)} too, with its own \`reviewed\`, for this tenant only`
         : change.do === "extend"
-          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${end === undefined ? "" : `, expires: ${end}`} }\` under \`${section}:\` in ${quote(top, 300)}, for this tenant alone`
-          : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant alone${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
-    return `the ${formatDeclaration(one)} stands in an included file (${formatLineLocation(place)}); either ${everywhere}, for all that include it; or ${here}`;
+          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${end === undefined ? "" : `, expires: ${end}`} }\` under \`${section}:\` in ${quote(top, 300)}, for this tenant only`
+          : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant only${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
+    return `the ${formatDeclaration(one)} is in an included file (${formatLineLocation(place)}); either ${everywhere}, for all tenants that include it, or ${here}`;
   }
 
   #formatMoveAdvice(there: DeclaredItem, section: Section): string {
@@ -239,14 +239,14 @@ class ListChangePlanner implements ListChangePlan {
     const others = this.#declarations.getActive(name).map((one) => `There is also the ${formatDeclaration(one)}.`);
     const above = (section === "vips" ? [] : this.#declarations.getCoveringEntries(name)).map((one) =>
       one.list === section && one.verdictScope === resolveScope(scope)
-        ? `The ${formatDeclaration(one)} covers it already${name.endsWith(`@${getDeclarationValue(one)}`) ? "" : ", as is assumed; the service's reference does not say so"}.`
-        : `Above it stands the ${formatDeclaration(one)}.`,
+        ? `The ${formatDeclaration(one)} covers it already${name.endsWith(`@${getDeclarationValue(one)}`) ? "" : ", presumably; the service's API reference doesn't confirm it"}.`
+        : `A broader entry is the ${formatDeclaration(one)}.`,
     );
     const out = this.#declarations
       .getExcluded(name)
       .map(
         ({ declaration, location }) =>
-          `The ${formatDeclaration(declaration)} is taken out at ${formatLineLocation(location)}.`,
+          `The ${formatDeclaration(declaration)} is removed at ${formatLineLocation(location)}.`,
       );
     return [...others, ...above, ...out];
   }
@@ -356,7 +356,7 @@ function addArticle(text: string): string {
 
 function formatExpiry({ expires }: Pick<EntryMetadata, "expires">): string {
   if (expires === undefined) return "";
-  return expires === "never" ? " without end" : ` until ${expires}`;
+  return expires === "never" ? " without an expiry date" : ` until ${expires}`;
 }
 
 /** Returns a date for comparison. An entry without an expiry sorts after all dates. */

@@ -144,18 +144,18 @@ const REMEDY_OPTIONS: Readonly<Record<string, string>> = {
   "policy-comment": "--comment",
   "policy-ticket": "--ticket",
   "policy-owner": "--owner",
-  "policy-expiry": "--for, as 30d",
-  "policy-max-days": "--for, with fewer days",
-  "policy-two-people": "--owner and --approved-by, with two people",
-  "policy-whole-domain": "--accept-risk, with the reason",
+  "policy-expiry": "--for, such as 30d",
+  "policy-max-days": "--for with fewer days",
+  "policy-two-people": "--owner and --approved-by with two people",
+  "policy-whole-domain": "--accept-risk with the reason",
 };
 
 function formatRemedyOption({ code }: Finding, change: ListChange): string {
   const isRisk = /^(?:allow|deny)-/.test(code);
-  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : REMEDY_OPTIONS[code];
+  const flag = isRisk ? "--accept-risk with the reason, if it is intended" : REMEDY_OPTIONS[code];
   if (flag === undefined) return "";
   const isExpiryOption = change.do === "keep" && flag.startsWith("--for");
-  return `\n  ${isExpiryOption ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
+  return `\n  ${isExpiryOption ? "Use `review extend` with" : "Give"} ${flag}.`;
 }
 
 function hasSection(file: string, section: Section, readFile: (path: string) => string, readYaml: YamlReader): boolean {

@@ -1,11 +1,13 @@
-import type { SettingsClient } from "../../client";
+import type { AllowDenyEntryRow, SettingsClient } from "../../client";
 import type { ChangeStep } from "../../gitops/list-change";
 import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { formatCount } from "../../render/safe-text";
+import { CoverageIndex } from "../../settings/coverage";
 import { formatErrorWithCode } from "../../settings/email-security-error";
-import { excerpt, sanitizeLine } from "../../settings/text";
+import { canonicalizeValue } from "../../settings/entry-value";
+import { excerpt, formatFirst, quote, sanitizeLine } from "../../settings/text";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 
 /** Notes about values at the tenant, by canonical value. */
@@ -32,14 +34,16 @@ export async function readTenantNotes(
   try {
     observed = await readObservedState(client);
   } catch (error) {
-    return { byValue: new Map(), missing: [`Did not look at the tenant: ${formatErrorLine(error)}`] };
+    return { byValue: new Map(), missing: [`The tenant was not checked: ${formatErrorLine(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
-  if (mismatch !== undefined) return { byValue: new Map(), missing: [`The tenant was not read. ${mismatch}`] };
+  if (mismatch !== undefined) return { byValue: new Map(), missing: [`The tenant was not checked. ${mismatch}`] };
   const evidenceBase = await readMailHistory({ client, days: EVIDENCE_DAYS, vips: observed.vips.keys() });
   const window = `in the last ${EVIDENCE_DAYS} days`;
-  const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
+  // The service may hold other spellings of a value.
+  const rows = Map.groupBy(observed.rows, ({ value }) => canonicalizeValue(value));
+  const coveringValues = indexCoveringValues(steps, rows.keys());
   const notesByValue = new Map(
     steps.map(({ value: { canonical, entryType }, section, isDone }) => {
       const rowNotes = (rows.get(canonical) ?? []).map(
@@ -48,18 +52,51 @@ export async function readTenantNotes(
       );
       const vipNotes = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
       const isAtTenant = section === "vips" ? vipNotes.length > 0 : rowNotes.length > 0;
+      const coveringNotes =
+        section === "vips" ? [] : describeCoveringRows(coveringValues.get(canonical) ?? [], rows, section);
       // An existing declaration may not be rolled out yet.
-      const missingNotes = isDone && !isAtTenant ? ["The tenant does not have it."] : [];
+      const missingNotes = isDone && !isAtTenant ? ["The tenant doesn't have it."] : [];
       const kind = section === "vips" ? "vip" : "entry";
       const evidence = collectEvidence(evidenceBase, { kind, value: canonical, entryType });
       const mailNote =
         kind === "entry"
           ? describeMail({ base: evidenceBase, window }, evidence)
           : describeVipMail(evidence?.threats, evidence?.reports);
-      return [canonical, [...rowNotes, ...vipNotes, ...missingNotes, mailNote]] as const;
+      return [canonical, [...rowNotes, ...vipNotes, ...missingNotes, ...coveringNotes, mailNote]] as const;
     }),
   );
   return { byValue: notesByValue, missing: evidenceBase.summary.missing.map((line) => sanitizeLine(line)) };
+}
+
+/** Lists the tenant's values that cover each changed value: parent domains, wildcards and address ranges. */
+function indexCoveringValues(
+  steps: readonly ChangeStep[],
+  rowValues: Iterable<string>,
+): ReadonlyMap<string, readonly string[]> {
+  const coverage = new CoverageIndex(new Set(steps.map(({ value }) => value.canonical)));
+  const coveringValues = new Map<string, string[]>();
+  for (const rowValue of rowValues) {
+    for (const covered of coverage.findCovered(rowValue)) {
+      coveringValues.set(covered, [...(coveringValues.get(covered) ?? []), rowValue]);
+    }
+  }
+  return coveringValues;
+}
+
+/** Names the covering entries on other lists than the changed one. The service's reference doesn't specify which entry decides. */
+function describeCoveringRows(
+  values: readonly string[],
+  rows: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
+  section: "allow" | "deny",
+): readonly string[] {
+  const coveringRows = values.flatMap((value) => (rows.get(value) ?? []).map(({ list }) => ({ value, list })));
+  const byList = Map.groupBy(coveringRows, ({ list }) => String(list));
+  byList.delete(section);
+  return [...byList].map(([list, listRows]) => {
+    const listValues = [...new Set(listRows.map(({ value }) => value))];
+    const verb = listValues.length === 1 ? "covers" : "cover";
+    return `The tenant has ${formatFirst(listValues, (value) => quote(value))}, which ${verb} it, on its ${excerpt(list)} list.`;
+  });
 }
 
 function describeVipMail(threats: number | undefined, reports = 0): string {

@@ -25,14 +25,14 @@ export async function describeUncommittedChanges(files: readonly string[], expec
   const uncommitted = stdout
     .split("\0")
     .filter((line) => line !== "")
-    .map((line) => `${excerpt(line.slice(3), 200)} is not committed as it is; commit it by hand.`);
+    .map((line) => `${excerpt(line.slice(3), 200)} has uncommitted changes; commit it by hand.`);
   if (!expectsPush) return uncommitted;
   const branch = await getCurrentBranch(programs);
   if (branch === undefined || !branch.startsWith(BRANCH_PREFIX)) return uncommitted;
   const unpushedCount = (await git(["rev-list", "--count", "HEAD", "--not", "--remotes"])).stdout.trim();
   if (unpushedCount === "0") return uncommitted;
   const remotes = await listPushRemotes(programs, branch);
-  const reason = remotes.length === 0 ? ", since this repository has none" : " as it is";
+  const reason = remotes.length === 0 ? ", because this repository has no remote" : " in its current state";
   const pushAdvice = await describePush(programs, repository, branch, remotes);
-  return [...uncommitted, `The branch ${sanitizeLine(branch)} is at no remote${reason}. ${pushAdvice}`];
+  return [...uncommitted, `The branch ${sanitizeLine(branch)} has not been pushed${reason}. ${pushAdvice}`];
 }

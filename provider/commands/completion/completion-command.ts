@@ -13,7 +13,7 @@ export function createCompletionCommand(): Command {
   return addHelp(
     new Command("completion")
       .description("Print a script that completes commands, options and files in a shell")
-      .addArgument(new Argument("<shell>", "Shell that runs the script").choices(SHELLS))
+      .addArgument(new Argument("<shell>", "Shell to generate the script for").choices(SHELLS))
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
         const text = captureLog(() => script(shell, "email-security", "email-security")).join("\n");
@@ -22,12 +22,12 @@ export function createCompletionCommand(): Command {
       }),
     {
       examples: [
-        { does: "for bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },
+        { does: "Set up bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },
         {
-          does: "for zsh, in ~/.zshrc after compinit: source <(email-security completion zsh)",
+          does: "Set up zsh, in ~/.zshrc after compinit: source <(email-security completion zsh)",
           line: "completion zsh",
         },
-        { does: "for fish, into ~/.config/fish/completions/email-security.fish", line: "completion fish" },
+        { does: "Set up fish, in ~/.config/fish/completions/email-security.fish", line: "completion fish" },
       ],
       exits: { [EXIT.clean]: "The script is printed", [EXIT.error]: "Unknown shell" },
     },

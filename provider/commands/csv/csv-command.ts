@@ -23,11 +23,11 @@ export function createCsvCommand(): Command {
     {
       examples: [
         {
-          does: "take a spreadsheet's rows in",
+          does: "Import the rows of a spreadsheet",
           line: "csv import blocked.csv --to settings.yaml --list deny",
         },
         {
-          does: "write a table that spreadsheets open",
+          does: "Write a table that spreadsheets can open",
           line: "csv export settings.yaml --output settings.csv",
         },
       ],
@@ -40,28 +40,28 @@ function createCsvImportCommand(): Command {
   return addHelp(
     new Command("import")
       .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
-      .description("Add all rows of a table to a settings file, or none if one has a mistake")
+      .description("Add all rows of a table to a settings file, or none if a row has an error")
       .argument("<table>", "CSV table, or - for standard input")
       .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
-      .addOption(new Option("--list <list>", "Set the list of rows that name none").choices(LIST_NAMES))
+      .addOption(new Option("--list <list>", "Set the list for rows that don't specify one").choices(LIST_NAMES))
       .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
-      .option("--dry-run", "Show what would be added, and write nothing")
+      .option("--dry-run", "Show what would be added without writing it")
       .action(wrapAction(importTable)),
     {
       examples: [
         {
-          does: "see what would be added",
+          does: "Show what would be added",
           line: "csv import blocked.csv --to settings.yaml --list deny --dry-run",
         },
         {
-          does: "from another program, with tabs",
+          does: "Import the tab-separated output of another program",
           line: "csv import - --to settings/deny.yaml --delimiter tab",
         },
       ],
       exits: {
         0: "The rows are in the file",
         1: "An error occurred; nothing is written",
-        2: "A row differs from an existing declaration, which stays as it is",
+        2: "A row differs from an existing declaration, which stays unchanged",
       },
     },
   );
@@ -85,8 +85,8 @@ async function importTable(table: string, { to, list, ...options }: CsvImportOpt
   });
   locks?.release();
   const lines = [`${options.dryRun ? "Would add" : "Added"} ${formatRowCount(added.length)} to ${sanitizeLine(to)}.`];
-  if (unchanged.length > 0) lines.push(`Declared already, as the table has them: ${formatRowCount(unchanged.length)}.`);
-  if (ignoredColumns.length > 0) lines.push(`Columns left out: ${ignoredColumns.map(sanitizeLine).join(", ")}.`);
+  if (unchanged.length > 0) lines.push(`Already declared as in the table: ${formatRowCount(unchanged.length)}.`);
+  if (ignoredColumns.length > 0) lines.push(`Ignored columns: ${ignoredColumns.map(sanitizeLine).join(", ")}.`);
   console.log(wrapForTerminal(lines.join("\n")));
   if (differences.length === 0) return EXIT.clean;
   console.error(formatDifferences(differences, to).join("\n"));
@@ -102,12 +102,12 @@ function formatDifferences(different: readonly CsvDifference[], file: string): s
   const formatCell = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
   const hiddenCount = different.length - MAX_SHOWN_DIFFERENCES;
   return [
-    `Declared already with something else, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; change ${sanitizeLine(file)} where the table is right.`,
+    `Already declared differently, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; edit ${sanitizeLine(file)} where the table is right.`,
     ...different
       .slice(0, MAX_SHOWN_DIFFERENCES)
       .map(
         ({ row, column, subject, location, fileValue, cellValue }) =>
-          `  row ${row}, column ${quote(column)}: of ${quote(subject)} the file says ${formatCell(fileValue)} (${sanitizeLine(location.file)}:${location.line}), and the row ${formatCell(cellValue)}`,
+          `  row ${row}, column ${quote(column)}: for ${quote(subject)}, the file has ${formatCell(fileValue)} (${sanitizeLine(location.file)}:${location.line}), and the row has ${formatCell(cellValue)}`,
       ),
     ...(hiddenCount > 0 ? [`  … and ${hiddenCount} more`] : []),
   ];
@@ -116,15 +116,15 @@ function formatDifferences(different: readonly CsvDifference[], file: string): s
 function createCsvExportCommand(): Command {
   return addHelp(
     addOutputOptions(new Command("export"), FORMATS)
-      .description("Export what settings files declare as a CSV table")
+      .description("Export the declarations of settings files as a CSV table")
       .argument("[file]", "Settings file", "settings.yaml")
       .option("--delimiter <character>", "Set the separator of cells, or tab", delimiter, ",")
       .action(wrapAction(exportTable)),
     {
       examples: [
-        { does: "to standard output", line: "csv export settings/acme.yaml" },
+        { does: "Write to standard output", line: "csv export settings/acme.yaml" },
         {
-          does: "for a spreadsheet that wants semicolons",
+          does: "Write a table for a spreadsheet that expects semicolons",
           line: "csv export settings.yaml --output settings.csv --delimiter ';'",
         },
       ],
@@ -154,7 +154,7 @@ async function exportTable(file: string, options: CsvExportOptions): Promise<Exi
 function delimiter(text: string): string {
   if (/^(?:tab|\\t|\t)$/i.test(text)) return "\t";
   if (/^[,;|:]$/.test(text)) return text;
-  throw new InvalidArgumentError('Give one of , ; | : or "tab".');
+  throw new InvalidArgumentError('Use one of , ; | : or "tab".');
 }
 
 function formatRowCount(count: number): string {

@@ -47,15 +47,15 @@ export function resolveAddress({ environment }: CheckContext): string {
 function checkAddress(context: CheckContext): CheckOutcome {
   if (!context.environment["EMAIL_SECURITY_BASE_URL"]) {
     return fail(
-      "no address is given",
-      "Set EMAIL_SECURITY_BASE_URL to your service's, such as https://mail-security.example.",
+      "no address is set",
+      "Set EMAIL_SECURITY_BASE_URL to the address of your service, such as https://mail-security.example.",
     );
   }
   try {
     const address = resolveAddress(context);
     const isUnencrypted = address.startsWith("http:") && context.environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"];
     return isUnencrypted
-      ? warn(`${sanitizeLine(address)}, in the clear`, "Use https: whoever is on the way can read the key.")
+      ? warn(`${sanitizeLine(address)}, unencrypted`, "Use https: anyone on the network path can read the key.")
       : ok(sanitizeLine(address));
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -66,16 +66,16 @@ function checkAddress(context: CheckContext): CheckOutcome {
 async function checkProxy(context: CheckContext): Promise<CheckOutcome> {
   const { environment } = context;
   const { proxy } = await context.probeService();
-  if (proxy !== undefined) return ok(`requests go by ${sanitizeLine(proxy)}`);
+  if (proxy !== undefined) return ok(`requests use ${sanitizeLine(proxy)}`);
   const isConfigured = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"].some((name) => environment[name]);
-  return ok(isConfigured ? "one is set, and not used for this address" : "none is used");
+  return ok(isConfigured ? "a proxy is set, but not used for this address" : "no proxy is used");
 }
 
 /** Creates a check for a direct connection. With a proxy, the proxy does this step. */
 function createDirectCheck(check: (url: URL, context: CheckContext) => Promise<CheckOutcome>): Check["run"] {
   return async (context) => {
     const { proxy } = await context.probeService();
-    if (proxy !== undefined) return skipped("the proxy does it");
+    if (proxy !== undefined) return skipped("done by the proxy");
     return await check(new URL(resolveAddress(context)), context);
   };
 }
@@ -86,8 +86,8 @@ async function checkDns(url: URL): Promise<CheckOutcome> {
     return ok(`${sanitizeLine(url.hostname)} is ${address}`);
   } catch (error) {
     return fail(
-      `${sanitizeLine(url.hostname)} has no address here (${getErrorCode(error)})`,
-      "Is the name right? Some names are known inside a company's network only.",
+      `${sanitizeLine(url.hostname)} can't be resolved here (${getErrorCode(error)})`,
+      "Check the name. Some names can only be resolved inside a company's network.",
     );
   }
 }
@@ -102,8 +102,8 @@ async function checkTcp(url: URL): Promise<CheckOutcome> {
     return fail(
       `port ${getPort(url)} of ${sanitizeLine(url.hostname)} can't be reached (${code})`,
       code === "ECONNREFUSED"
-        ? "Nothing listens there: is it the right port, and does the service run? Behind a company's proxy, set HTTPS_PROXY."
-        : "Does a firewall stand between? Behind a company's proxy, set HTTPS_PROXY.",
+        ? "Nothing listens there. Check the port, and whether the service is running. Behind a corporate proxy, set HTTPS_PROXY."
+        : "Check for a firewall in between. Behind a corporate proxy, set HTTPS_PROXY.",
     );
   } finally {
     socket.destroy();
@@ -111,7 +111,7 @@ async function checkTcp(url: URL): Promise<CheckOutcome> {
 }
 
 async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckOutcome> {
-  if (url.protocol !== "https:") return skipped("plain http has none");
+  if (url.protocol !== "https:") return skipped("not used with plain http");
   const host = getHostname(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
   // Real requests ignore NODE_TLS_REJECT_UNAUTHORIZED, so this check does too.
@@ -124,13 +124,13 @@ async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckO
     // OpenSSL reports these codes if the peer doesn't use TLS.
     if (/^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/.test(getErrorCode(error))) {
       return fail(
-        `what answers there speaks no TLS (${getErrorCode(error)})`,
-        `Is port ${getPort(url)} one of plain http? Give the address with the port of its https.`,
+        `the server doesn't speak TLS (${getErrorCode(error)})`,
+        `Check whether port ${getPort(url)} is for plain http. Set the address with the https port.`,
       );
     }
     return fail(
-      `what answers there is not trusted (${getErrorCode(error)})`,
-      "Where your company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.",
+      `the server's certificate is not trusted (${getErrorCode(error)})`,
+      "If your company's own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.",
     );
   } finally {
     socket.destroy();
@@ -144,64 +144,64 @@ function checkCertificate(socket: TLSSocket, environment: CheckContext["environm
   if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
     return warn(
       `${summary}, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set`,
-      "Unset it: no request to the service follows it, and whatever else runs here trusts anybody.",
+      "Unset it: requests to the service ignore it, but everything else that runs here trusts any server.",
     );
   }
   return expiresAt - Date.now() < CERTIFICATE_DAYS * DAY_MS
-    ? warn(summary, "It ends soon; who runs the service is to renew it.")
+    ? warn(summary, "It expires soon; the operators of the service need to renew it.")
     : ok(summary);
 }
 
 async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
   const { response, error, proxy } = await context.probeService();
   if (response === undefined) {
-    const proxyText = proxy === undefined ? "" : ` by the proxy ${sanitizeLine(proxy)}`;
+    const proxyText = proxy === undefined ? "" : ` through the proxy ${sanitizeLine(proxy)}`;
     return fail(
-      `no answer came${proxyText} (${sanitizeLine(error?.message ?? "")})`,
+      `no response${proxyText} (${sanitizeLine(error?.message ?? "")})`,
       proxy === undefined
-        ? "Try again; if it lasts, ask who runs the service."
-        : "Is it the right proxy, and does it let this address through?",
+        ? "Try again. If it persists, ask the operators of the service."
+        : "Check that the proxy is the right one and allows this address.",
     );
   }
   const { status, contentType } = response;
   if (/\bhtml\b/i.test(contentType)) {
     return fail(
-      `a page for people answers (HTML, ${status}), not the service`,
+      `the response is a web page (HTML, ${status}), not from the service`,
       getEndpointPathHint(resolveAddress(context)) ??
-        "A proxy, a sign-in page or another service answers at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
+        "A proxy, a sign-in page or another service responds at this address. Check that EMAIL_SECURITY_BASE_URL is the part before /api/v1.",
     );
   }
   const code = isSuccess(status) ? undefined : classifyResponse({ status }).code;
   if (code === "ERR_REDIRECT") {
     return fail(
-      `it sends elsewhere (${status})`,
+      `the response is a redirect (${status})`,
       getEndpointPathHint(resolveAddress(context)) ??
-        "Give the address that it sends to; a redirect is never followed.",
+        "Set the address that it redirects to; redirects are never followed.",
     );
   }
   if (code === "ERR_NOT_FOUND") {
     return fail(
-      "there is no such service below this address (404)",
+      "the service doesn't exist at this address (404)",
       getEndpointPathHint(resolveAddress(context)) ??
-        "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
+        "EMAIL_SECURITY_BASE_URL is the part before /api/v1. Check whether its path is wrong or missing.",
     );
   }
   if (code === "ERR_RATE_LIMITED")
-    return warn(`it refuses requests for now (${status})`, "Wait a minute, and look again.");
+    return warn(`the service rejects requests for now (${status})`, "Wait a minute, and check again.");
   if (code === "ERR_SERVER")
-    return fail(`the service is in trouble (${status})`, "Try again; if it lasts, ask who runs it.");
-  return ok(code === "ERR_AUTH" ? "it answers, and wants a key" : `it answers (${status})`);
+    return fail(`the service reports an error (${status})`, "Try again. If it persists, ask the operators.");
+  return ok(code === "ERR_AUTH" ? "the service responds, and requires a key" : `the service responds (${status})`);
 }
 
 async function checkClock(context: CheckContext): Promise<CheckOutcome> {
   const { response } = await context.probeService();
-  if (response?.serverTime === undefined) return skipped("the service doesn't tell the time");
+  if (response?.serverTime === undefined) return skipped("the service doesn't send its time");
   const skewMs = response.receivedAt - response.serverTime;
   const seconds = Math.round(Math.abs(skewMs) / 1_000);
   if (Math.abs(skewMs) <= CLOCK_TOLERANCE_MS) return ok(`within ${Math.max(seconds, 1)} s of the service's`);
   return warn(
     `this machine is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the service`,
-    "Set its clock by a time server: by it `expires` is judged, and how long the service asks to wait.",
+    "Synchronize its clock with a time server: `expires` and the waits that the service requests depend on it.",
   );
 }
 

@@ -19,20 +19,20 @@ export function createDoctorCommand(): Command {
       .description("Check address, key, clock, engine and files, and show how to fix them")
       .argument(
         "[files...]",
-        "Settings files or directories of them (default: the directory settings, or settings.yaml)",
+        "Settings files, or directories that contain them (default: the directory settings, or settings.yaml)",
       )
       .action(wrapAction(runDoctorCommand)),
     {
       examples: [
-        { does: "before a first run, and where something fails", line: "doctor" },
+        { does: "Check the setup before a first run, or after a failure", line: "doctor" },
         {
-          does: "for a script, with the files of one tenant",
+          does: "Check with the files of one tenant, for a script",
           line: "doctor settings/acme.yaml --format json",
         },
       ],
       exits: {
         0: "All checks passed",
-        1: "A check failed; its line shows the fix",
+        1: "A check failed; its line shows how to fix it",
       },
     },
   );

@@ -60,7 +60,7 @@ export async function* runChecks(options: DoctorOptions): AsyncGenerator<Diagnos
     const cause = needs.map((requirement) => failureCauses.get(requirement)).find((failure) => failure !== undefined);
     if (cause !== undefined) {
       failureCauses.set(name, cause);
-      yield { check: name, health: "skipped", found: `not looked at, since ${cause} failed` };
+      yield { check: name, health: "skipped", found: `not checked, because ${cause} failed` };
       continue;
     }
     const result = await run(context);

@@ -40,7 +40,7 @@ function checkPackage({ packageVersion }: CheckContext): CheckOutcome {
   const summary = `pulumi-email-security ${packageVersion}`;
   const version = getSdkVersion();
   const mismatch = getSdkVersionProblem(version);
-  return mismatch === undefined ? ok(summary) : fail(`${summary} beside @pulumi/pulumi ${version}`, mismatch);
+  return mismatch === undefined ? ok(summary) : fail(`${summary} with @pulumi/pulumi ${version}`, mismatch);
 }
 
 function getSdkVersion(): string {
@@ -70,7 +70,7 @@ async function checkEngine({ environment }: CheckContext): Promise<CheckOutcome>
   const engine = await findEngine({ env: environment });
   if (engine !== undefined) return describeEngine(engine);
   // A warning, because a plan of settings files doesn't need Pulumi.
-  return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
+  return warn(`Pulumi ${formatVersion(MINIMUM_VERSION)} or later was not found`, INSTALL_PULUMI);
 }
 
 function describeEngine({ version, source, directory }: Engine): CheckOutcome {
@@ -79,7 +79,7 @@ function describeEngine({ version, source, directory }: Engine): CheckOutcome {
   return {
     ...result,
     found: `${result.found}, in ${sanitizeLine(directory)}`,
-    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${formatPathCommand(directory)}`,
+    advice: `It is not on PATH. To run \`pulumi\` yourself:\n${formatPathCommand(directory)}`,
   };
 }
 
@@ -98,23 +98,23 @@ const ENGINE_SOURCES: Readonly<Record<Engine["source"], string>> = {
 
 async function checkBackend({ environment, directory }: CheckContext): Promise<CheckOutcome> {
   const engine = await findEngine({ env: environment });
-  if (engine === undefined) return skipped("there is no Pulumi to ask");
-  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project's file, which isn't a regular file");
+  if (engine === undefined) return skipped("Pulumi was not found");
+  if (!isProjectReadable(directory)) return skipped("Pulumi would read the project file, which isn't a regular file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
     env: engine.environment(minimalEnv(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
   });
-  if (result.exitCode === 0) return ok(`logged in at ${parseBackendUrl(result.stdout)}`);
+  if (result.exitCode === 0) return ok(`logged in to ${parseBackendUrl(result.stdout)}`);
   if (result.stderr.includes("PULUMI_ACCESS_TOKEN must be set")) {
     return warn(
-      "Pulumi is logged in nowhere",
-      "Run `pulumi login` with the place of your state, or set PULUMI_BACKEND_URL. `plan` without --stack does without.",
+      "Pulumi is not logged in",
+      "Run `pulumi login` with the address of your state backend, or set PULUMI_BACKEND_URL. `plan` without --stack doesn't need it.",
     );
   }
   const reason = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
   return fail(
-    `the place of Pulumi's state can't be used: ${sanitizeLine(reason.replace(/^error: /, ""))}`,
-    "Check PULUMI_BACKEND_URL, or the `backend` of Pulumi.yaml, and what gives access to it.",
+    `the state backend can't be used: ${sanitizeLine(reason.replace(/^error: /, ""))}`,
+    "Check PULUMI_BACKEND_URL, or `backend` in Pulumi.yaml, and its credentials.",
   );
 }
 
@@ -124,7 +124,7 @@ function parseBackendUrl(stdout: string): string {
     const { url } = JSON.parse(stdout) as { url?: unknown };
     return sanitizeLine(String(url).replace(/\/\/[^/@]*@/, "//"));
   } catch {
-    return "a place that it doesn't name";
+    return "an unknown state backend";
   }
 }
 
@@ -135,15 +135,15 @@ function checkSettingsFiles({ files: paths = [] }: CheckContext): CheckOutcome {
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
     return paths.length === 0 && error.code === "ERR_NO_SETTINGS"
-      ? skipped("there is no directory settings here, and no settings.yaml")
-      : fail("they can't be looked at", error.message);
+      ? skipped("neither settings.yaml nor the directory settings exists here")
+      : fail("the settings files can't be checked", error.message);
   }
   const { findings, files } = result;
   const errors = findings.filter(({ level }) => level === "error");
   const warnings = findings.filter(({ level }) => level === "warning");
   const fileCount = files.length === 1 ? "1 file" : `${files.length} files`;
   const [firstFinding] = [...errors, ...warnings];
-  if (firstFinding === undefined) return ok(`${fileCount}, no mistake`);
+  if (firstFinding === undefined) return ok(`${fileCount}, no errors`);
   const summary = `${fileCount}, ${errors.length} errors and ${warnings.length} warnings`;
   const advice = `${formatFinding(firstFinding)}. \`email-security lint\` shows all.`;
   return errors.length > 0 ? fail(summary, advice) : warn(summary, advice);

@@ -15,7 +15,7 @@ import { findProject, type PulumiProject } from "./pulumi-project";
 export const pluginChecks: readonly Check[] = [{ name: "plugin", run: checkPlugin }];
 
 const PLUGIN_EXECUTABLE = `pulumi-resource-${PLUGIN_NAME}`;
-const NODE_ADVICE = "It needs a `node` on PATH, of Node.js 22.19 or later.";
+const NODE_ADVICE = "It needs Node.js 22.19 or later as `node` on PATH.";
 const START_TIMEOUT_MS = 15_000;
 
 async function checkPlugin(context: CheckContext): Promise<CheckOutcome> {
@@ -29,7 +29,7 @@ async function checkPlugin(context: CheckContext): Promise<CheckOutcome> {
   const path = getDeclaredPath(project);
   if (path !== undefined) return await checkPluginDirectory(path, project, context);
   const usingFile = findPluginUse(project);
-  if (usingFile === undefined) return ok("the program does without it");
+  if (usingFile === undefined) return ok("the program doesn't use it");
   return (await checkInstalledPlugin(project, context)) ?? reportUndeclaredPlugin(usingFile, project);
 }
 
@@ -51,16 +51,16 @@ async function checkPluginDirectory(
   const directory = resolve(project.directory, path);
   if (!isDirectory(directory)) {
     return fail(
-      `there is no directory ${quote(path)}, which ${file} names`,
+      `the directory ${quote(path)}, which ${file} specifies, doesn't exist`,
       existsSync(directory)
-        ? "Name the directory that contains the plugin, not the plugin."
+        ? "Specify the directory that contains the plugin, not the plugin itself."
         : formatInstallAdvice(project),
     );
   }
   const [program] = findProgramFiles([directory], PLUGIN_EXECUTABLE);
   if (program === undefined) {
     return fail(
-      `there is no ${PLUGIN_EXECUTABLE} that can be executed in ${quote(path)}, which ${file} names`,
+      `${quote(path)}, which ${file} specifies, has no ${PLUGIN_EXECUTABLE} that can be executed`,
       formatInstallAdvice(project),
     );
   }
@@ -72,7 +72,7 @@ async function checkPluginDirectory(
   if (version === context.packageVersion) return ok(summary);
   return warn(
     summary,
-    `This is pulumi-email-security ${context.packageVersion}. Let ${file} name the plugin of the package that the program uses.`,
+    `This is pulumi-email-security ${context.packageVersion}. In ${file}, specify the plugin of the package that the program uses.`,
   );
 }
 
@@ -86,7 +86,7 @@ async function checkInstalledPlugin(project: PulumiProject, context: CheckContex
     : findOnPath(PLUGIN_EXECUTABLE, environment);
   if (pathExecutable !== undefined) {
     return warn(
-      `the engine uses the one on PATH, ${quote(pathExecutable)}, and warns of it`,
+      `the engine uses the plugin on PATH, ${quote(pathExecutable)}, and warns about it`,
       formatConfigAdvice(project),
     );
   }
@@ -94,13 +94,13 @@ async function checkInstalledPlugin(project: PulumiProject, context: CheckContex
   if (program === undefined) return undefined;
   const { version, failure } = await readPluginVersion(program, context);
   return version === undefined
-    ? fail(`the plugin that Pulumi has installed doesn't start: ${failure}`, NODE_ADVICE)
+    ? fail(`the plugin that Pulumi installed doesn't start: ${failure}`, NODE_ADVICE)
     : ok(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
 }
 
 function reportUndeclaredPlugin(usingFile: string, project: PulumiProject): CheckOutcome {
   return fail(
-    `${quote(usingFile)} uses the native plugin, and ${project.file} doesn't say where it is`,
+    `${quote(usingFile)} uses the native plugin, but ${project.file} doesn't specify its path`,
     formatConfigAdvice(project),
   );
 }
@@ -119,7 +119,7 @@ function formatConfigAdvice(project: PulumiProject): string {
   const instruction = path === undefined ? "Run `npm install pulumi-email-security` in its directory, and add" : "Add";
   const { file, providers, hasPlugins } = project;
   if (providers !== undefined)
-    return `${instruction} to \`providers\`, below \`plugins\` in ${file}:\n${formatPluginItem(path)}`;
+    return `${instruction} to \`providers\`, under \`plugins\` in ${file}:\n${formatPluginItem(path)}`;
   if (hasPlugins) return `${instruction} to \`plugins\` in ${file}:\nproviders:\n${formatPluginItem(path, "  ")}`;
   return `${instruction} to ${file}:\n${formatPluginLines(path)}`;
 }

@@ -16,15 +16,15 @@ function checkPreview({ directory }: CheckContext): CheckOutcome {
     return skipped("the project's Pulumi.yaml can't be read");
   }
   if (project === undefined) return skipped("there is no Pulumi project here");
-  if (project.refresh === REFRESH_ALWAYS) return ok("`pulumi preview` looks at the tenant first");
+  if (project.refresh === REFRESH_ALWAYS) return ok("`pulumi preview` reads the tenant first");
   if (project.refresh !== undefined) {
     return fail(
-      `${project.file} has options.refresh: ${quote(String(project.refresh))}, which Pulumi refuses`,
+      `${project.file} has options.refresh: ${quote(String(project.refresh))}, which Pulumi rejects`,
       `Write ${REFRESH_ALWAYS}.`,
     );
   }
   return warn(
-    "`pulumi preview` and `pulumi up` don't look at the tenant, and see no edit of the console",
-    `Add to ${project.file}, or give both --refresh:\noptions:\n  refresh: ${REFRESH_ALWAYS}`,
+    "`pulumi preview` and `pulumi up` don't read the tenant, and miss edits in the console",
+    `Add to ${project.file}, or run both with --refresh:\noptions:\n  refresh: ${REFRESH_ALWAYS}`,
   );
 }

@@ -63,23 +63,23 @@ function getApiKey({ environment }: CheckContext): string {
 function checkApiKey(context: CheckContext): CheckOutcome {
   const key = getApiKey(context);
   if (key === "") {
-    return fail("no key is given", "Set EMAIL_SECURITY_API_KEY to the tenant's, from your secret store.");
+    return fail("no key is set", "Set EMAIL_SECURITY_API_KEY to the tenant's key, from your secret store.");
   }
   const summary = `${key.length} characters`;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return fail(
-      `${summary}, with white space, a line break or a character outside ASCII among them`,
-      "No header can carry that. Check how it was copied; a secret store often keeps the line break at the end.",
+      `${summary}, including white space, a line break or a non-ASCII character`,
+      "A header can't contain that. Check how the key was copied; a secret store often keeps the line break at the end.",
     );
   }
-  if (/^(["'`]).*\1$/.test(key)) return fail(`${summary}, in quotes`, "Take the quotes away.");
+  if (/^(["'`]).*\1$/.test(key)) return fail(`${summary}, in quotes`, "Remove the quotes.");
   if (/^(?:bearer|x-api-key|api-?key)[:=]/i.test(key)) {
-    return fail(`${summary}, with the name of a header before it`, "Give the key alone.");
+    return fail(`${summary}, with a header name in front`, "Set only the key.");
   }
   if (/^[<$]/.test(key)) {
-    return fail(`${summary}, and looks like a placeholder`, "Was it put in its place? Give the key itself.");
+    return fail(`${summary}, which look like a placeholder`, "Replace it with the key itself.");
   }
-  return ok(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
+  return ok(`${summary}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and symbols"}`);
 }
 
 /** Compares the domains of the tenant's mailboxes with the configured own domains. */
@@ -102,20 +102,23 @@ async function checkOwnDomains(context: CheckContext): Promise<CheckOutcome> {
   if (firstDomain === undefined) {
     const likelyDomains = suggestOwnDomains(mailboxes);
     return warn(
-      `ownDomains is set nowhere here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}`}`,
+      `ownDomains is not set here${likelyDomains.length === 0 ? "" : `; the VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}`}`,
       OWN_DOMAINS_ADVICE,
     );
   }
   const mailDomains = collectMailDomains(mailboxes, false);
   if (hasOnlyForeignDomains(mailDomains, ownDomains)) {
-    return fail(describeUnexpectedDomains(mailDomains), `Is the key another tenant's? ${ADD_OWN_DOMAIN_ADVICE}`);
+    return fail(
+      describeUnexpectedDomains(mailDomains),
+      `Check whether the key belongs to another tenant. ${ADD_OWN_DOMAIN_ADVICE}`,
+    );
   }
-  if (mailDomains.domains.size === 0) return ok("no VIP has a mailbox by which the tenant could be told from another");
-  return ok(`VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it is the right tenant, as it seems`);
+  if (mailDomains.domains.size === 0) return ok("no VIP has a mailbox that could identify the tenant");
+  return ok(`VIPs have mailboxes of ${quote(firstDomain)} or another own domain: it seems to be the right tenant`);
 }
 
 const OWN_DOMAINS_ADVICE =
-  "Name the tenant's own domains, as ownDomains of the settings file or EMAIL_SECURITY_OWN_DOMAINS: by them a key of another tenant is told, also on a first run, and what is risky.";
+  "Set the tenant's own domains, in ownDomains of the settings file or in EMAIL_SECURITY_OWN_DOMAINS. They identify a key of another tenant, even on a first run, and risky entries.";
 
 /**
  * Returns the own domains of a single settings file, as an apply would use them. With several files, the domains in the environment take
@@ -157,7 +160,7 @@ function createReadCheck(
       });
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      return fail("it can't be used", error.message);
+      return fail("the key can't be used", error.message);
     }
     try {
       await request(client);
@@ -167,7 +170,10 @@ function createReadCheck(
       const result = describeRequestFailure(error, subject, getEndpointPathHint(client.baseUrl));
       return onlyForCommand === undefined || result.health === "warn"
         ? result
-        : warn(result.found, `\`${onlyForCommand}\` goes on without them, and says so. ${result.advice ?? ""}`.trim());
+        : warn(
+            result.found,
+            `\`${onlyForCommand}\` continues without them, and reports it. ${result.advice ?? ""}`.trim(),
+          );
     } finally {
       await client.close();
     }
@@ -179,26 +185,26 @@ function describeRequestFailure(error: ServiceError, subject: string, addressHin
     const { retryAfterMs } = error;
     const waitText = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
     return warn(
-      "the service refuses requests for now (429)",
-      `Wait ${waitText}, and look again. Is another run at work? Runs wait by themselves.`,
+      "the service rejects requests for now (429)",
+      `Wait ${waitText}, and check again. Another run may be in progress. Runs wait automatically.`,
     );
   }
   if (error instanceof AuthenticationError && error.status === 401) {
     return fail(
-      "the service doesn't take the key (401)",
-      "Is it the key of this tenant and of this address? It may have been revoked; get a new one.",
+      "the service rejects the key (401)",
+      "Check that the key belongs to this tenant and this address. It may have been revoked; get a new one.",
     );
   }
   if (error instanceof AuthenticationError) {
     return fail(
-      `the key may not read ${subject} (${error.status})`,
-      "The service knows the key; give it the right, or use another key.",
+      `the key isn't allowed to read ${subject} (${error.status})`,
+      "The service knows the key. Grant it the permission, or use another key.",
     );
   }
   if (error instanceof NotFoundError) {
     return fail(
-      `the service has nothing for ${subject} at this address (404)`,
-      addressHint ?? "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
+      `the service has no endpoint for ${subject} at this address (404)`,
+      addressHint ?? "EMAIL_SECURITY_BASE_URL is the part before /api/v1. Check whether its path is wrong or missing.",
     );
   }
   return fail(`${subject} can't be read [${error.code}]`, error.message);

@@ -95,7 +95,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   });
   const { formatDriftJson } = await import("../../gitops/drift-schema.js");
   await writeOutputs(outputs, {
-    text: (target) => wrapForTerminal(renderDriftText(drift), target),
+    text: ({ columns }) => renderDriftText(drift, columns),
     markdown: () => renderDriftMarkdown(drift),
     json: () => formatDriftJson(drift),
   });

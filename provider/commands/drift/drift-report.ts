@@ -2,16 +2,18 @@ import { formatLineLocation } from "../../files/finding";
 import { getDriftTransition } from "../../gitops/detect-drift";
 import type { Drift, DriftItem, DriftKind } from "../../gitops/drift-schema";
 import { escapeMarkdown, formatMarkdownCode } from "../../render/markdown-text";
+import { formatMinute } from "../../render/safe-text";
+import { TextPage } from "../../render/text-page";
 import { describeHidden, getDangerRank, sortByDanger } from "../../settings/danger";
 import { decodePunycode } from "../../settings/decode-punycode";
 import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { capitalize, excerpt, quote, sanitizeLine } from "../../settings/text";
 
 const SECTION_TITLES: Readonly<Record<DriftKind, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, but not in any file"],
-  changed: ["Changed", "at the tenant with other values than declared"],
+  changed: ["Changed", "declared value → value at the tenant"],
   missing: ["Missing", "declared, but missing at the tenant"],
-  leaving: ["Leaving", "no longer declared, but still at the tenant; the next run removes them"],
+  leaving: ["Leaving", "no longer declared, but still at the tenant; removed by the next run"],
 };
 
 const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftKind[];
@@ -19,27 +21,40 @@ const DIFFERENCES = Object.keys(SECTION_TITLES) as DriftKind[];
 /** The maximum size of the Markdown in bytes. GitHub accepts 65,536 characters in total. */
 const MAX_MARKDOWN_BYTES = 60_000;
 
-/** Renders drift for a terminal. External text is sanitized. */
-export function renderDriftText(drift: Drift): string {
-  const lines = [formatDriftSummary(drift)];
+/** Renders drift for a terminal, at most `width` columns wide. External text is sanitized. */
+export function renderDriftText(drift: Drift, width = 80): string {
+  const page = new TextPage(false, width);
+  page.addText([`Drift of ${formatSource(drift)}`]);
+  page.addBlankLine();
+  page.addText([formatDriftSummary(drift)]);
   for (const [[title, meaning], items] of groupByDifference(drift)) {
-    lines.push("", `${title} (${items.length}): ${meaning}`);
-    for (const item of items)
-      lines.push(`  ${formatDriftItemName(item)}`, ...describeDriftItem(item).map((detail) => `      ${detail}`));
+    page.addHeading([`${title} (${items.length}): ${meaning}`]);
+    for (const item of items) {
+      page.addText([formatDriftItemName(item)], { indent: 2 });
+      for (const { label, text } of describeDriftItem(item))
+        page.addLabeledText(label, [text], { indent: 6, labelWidth: LABEL_WIDTH });
+    }
   }
-  return `${lines.join("\n")}\n`;
+  return page.toString();
 }
+
+const LABEL_WIDTH = "declared".length;
 
 /**
  * Renders drift as Markdown for an issue or a pull request, in at most 60,000 bytes. It counts the items that don't fit, which are never
  * more dangerous than the shown ones.
  */
 export function renderDriftMarkdown(drift: Drift): string {
-  const lines = ["<!-- email-security-drift -->", `**${escapeMarkdown(formatDriftSummary(drift))}**`];
+  const lines = [
+    "<!-- email-security-drift -->",
+    `**${escapeMarkdown(formatDriftSummary(drift))}**`,
+    "",
+    `Drift of ${escapeMarkdown(formatSource(drift))}.`,
+  ];
   const sections = groupByDifference(drift);
   const visible = selectShownItems(sections.map(([, items]) => items));
   for (const [[title, meaning], items] of sections) {
-    lines.push("", `### ${title} (${items.length})`, "", `These are ${meaning}.`, "");
+    lines.push("", `### ${title} (${items.length})`, "", `${capitalize(meaning)}.`, "");
     const hidden = items.filter((item) => !visible.has(item));
     lines.push(...items.filter((item) => visible.has(item)).map(renderMarkdownItem));
     if (hidden.length > 0) {
@@ -72,7 +87,7 @@ function selectShownItems(sections: readonly (readonly DriftItem[])[]): Readonly
 function renderMarkdownItem(item: DriftItem): string {
   return [
     `- ${formatMarkdownCode(formatDriftItemName(item))}`,
-    ...describeDriftItem(item).map((detail) => `  - ${formatMarkdownCode(detail)}`),
+    ...describeDriftItem(item).map(({ label, text }) => `  - ${label}: ${formatMarkdownCode(text)}`),
   ].join("\n");
 }
 
@@ -85,15 +100,17 @@ function groupByDifference({ items }: Drift): (readonly [readonly [string, strin
   );
 }
 
-function formatDriftSummary({ items, host, file, at, unchanged }: Drift): string {
-  const target = `${sanitizeLine(file)} at ${sanitizeLine(host)}`;
-  const countText = `${unchanged} as declared, read ${at}`;
-  if (items.length === 0) return `No drift: ${target} is as declared (${countText}).`;
+function formatSource({ file, host, at }: Drift): string {
+  return `${sanitizeLine(file)} at ${sanitizeLine(host)}, read on ${formatMinute(at).join("")}`;
+}
+
+function formatDriftSummary({ items, unchanged }: Drift): string {
+  if (items.length === 0) return `No drift. ${unchanged} unchanged.`;
   const countTexts = DIFFERENCES.flatMap((difference) => {
     const count = items.filter((item) => item.what === difference).length;
     return count === 0 ? [] : [`${count} ${difference}`];
   });
-  return `Drift of ${target}: ${countTexts.join(", ")} (${countText}).`;
+  return `Drift: ${countTexts.join(", ")}. ${unchanged} unchanged.`;
 }
 
 function formatDriftItemName(item: DriftItem): string {
@@ -108,25 +125,39 @@ function getItemListName({ kind, there, declared }: DriftItem): string {
   return kind === "vip" ? "VIP" : ((there ?? declared)?.list ?? "");
 }
 
-function describeDriftItem({ what, there, declared, place, why, kind, movedBy }: DriftItem): string[] {
-  const details: string[] = [];
+interface DriftDetail {
+  /** At most as long as {@link LABEL_WIDTH}. */
+  readonly label: string;
+  readonly text: string;
+}
+
+/** Describes the details of an item, one attribute each: `comment: "declared" → "actual"`. */
+function describeDriftItem({ what, there, declared, place, why, kind, movedBy }: DriftItem): DriftDetail[] {
+  const details: DriftDetail[] = [];
   if (there !== undefined && declared !== undefined) {
-    if (there.list !== declared.list) details.push(`list: ${there.list}, declared ${declared.list}`);
-    for (const [name, actualText = "", declaredText = ""] of findDifferingTexts(there, declared))
-      details.push(`${name}: ${quote(actualText, 300)}, declared ${quote(declaredText, 300)}`);
+    if (there.list !== declared.list) details.push({ label: "list", text: `${declared.list} → ${there.list}` });
+    for (const [name, actualText, declaredText] of findDifferingTexts(there, declared))
+      details.push({ label: name, text: `${formatOptionalText(declaredText)} → ${formatOptionalText(actualText)}` });
   } else {
-    for (const [name, actualText] of getDetailTexts(there ?? {})) details.push(`${name}: ${quote(actualText, 300)}`);
+    for (const [name, actualText] of getDetailTexts(there ?? {}))
+      details.push({ label: name, text: quote(actualText, 300) });
   }
   if (there?.by !== undefined || there?.at !== undefined) {
-    const authorText = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
-    const dateText = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
-    const creationVerb = kind === "vip" ? "added" : "made";
+    const authorText = there.by === undefined ? [] : [`by ${excerpt(there.by)}`];
+    const dateText = there.at === undefined ? [] : [`on ${excerpt(there.at)}`];
     // With the stack's state, the author of the change is known, and a later line shows it.
     const isAuthorUnknown = what === "changed" && movedBy === undefined;
-    const authorNote = isAuthorUnknown ? "; if it was changed since, the service does not tell by whom" : "";
-    details.push(`${creationVerb}${authorText}${dateText}${authorNote}`);
+    const authorNote = isAuthorUnknown ? "; the service doesn't report later changes" : "";
+    details.push({
+      label: kind === "vip" ? "added" : "created",
+      text: `${[...authorText, ...dateText].join(" ")}${authorNote}`,
+    });
   }
-  if (why !== undefined) details.push(why);
-  if (place !== undefined) details.push(`declared at ${formatLineLocation(place)}`);
+  if (why !== undefined) details.push({ label: "reason", text: why });
+  if (place !== undefined) details.push({ label: "declared", text: formatLineLocation(place) });
   return details;
+}
+
+function formatOptionalText(text: string | undefined): string {
+  return text === undefined ? "(none)" : quote(text, 300);
 }

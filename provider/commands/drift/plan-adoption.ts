@@ -18,7 +18,7 @@ import { getDeclarationLocations, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
 import { DETAIL_NAMES, findDifferingDetails, getDetailValues } from "../../settings/entry-fields";
 import { getDetailTexts } from "../../settings/entry-state-text";
-import { parseEntryValue } from "../../settings/entry-value";
+import { inferEntryType, parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
 import { parseValidPatterns } from "../../settings/list-safeguards";
 import { omitUndefined } from "../../settings/omit-undefined";
@@ -241,6 +241,9 @@ class AdoptionPlanner implements AdoptionPlan {
       return `it is declared until ${past.expires}, which is past, in ${formatDeclarationLine(past)}; take that away, or give it another end`;
     }
     if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
+    const impliedType = inferEntryType(value);
+    if (impliedType !== undefined && impliedType !== entryType)
+      return `its type is ${quote(entryType)}, and a file can only declare the value as ${impliedType}`;
     return this.#describeRisk(item);
   }
 

@@ -24,9 +24,9 @@ export function createExplainCommand(): Command {
       }),
     {
       examples: [
-        { does: "by the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
-        { does: "in lower case, without its beginning", line: "explain exists" },
-        { does: "list all codes", line: "explain" },
+        { does: "Explain the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
+        { does: "Give the code in lower case, without its prefix", line: "explain exists" },
+        { does: "List all codes", line: "explain" },
       ],
       exits: {
         0: "The explanation is printed",
@@ -55,8 +55,8 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
     return EXIT.clean;
   }
   const closest = explanations.findNearestCode(input) ?? findNearestName(input, [...FINDING_RULES.keys()]);
-  const suggestion = closest === undefined ? "`email-security explain` lists all" : `did you mean ${closest}?`;
-  console.error(`error: there is no error code ${quote(input, 100)}; ${suggestion}`);
+  const suggestion = closest === undefined ? "`email-security explain` lists all codes" : `did you mean ${closest}?`;
+  console.error(`error: unknown error code ${quote(input, 100)}; ${suggestion}`);
   return EXIT.error;
 }
 
@@ -65,15 +65,15 @@ function formatExplanation(code: ExplainableCode, { means, example, causes, reme
   const sections = [
     `${bold(code)}\n${wrapParagraph(means)}`,
     formatSection(
-      "For example",
+      "Example",
       example.split("\n").map((line) => formatListItem(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
     ),
     formatSection(
-      "It usually comes of",
+      "Common causes",
       causes.map((cause) => formatListItem("  - ", cause)),
     ),
     formatSection(
-      "What to do",
+      "How to fix it",
       remedies.map((remedy, index) => formatListItem(`  ${index + 1}. `, remedy)),
     ),
     `${bold("Next")}\n  ${next}`,
@@ -90,7 +90,7 @@ function formatCodeList({ getExplanation, CODE_GROUPS }: typeof import("./explan
     });
     return [bold(title), ...lines].join("\n");
   });
-  return `${groupTexts.join("\n\n")}\n\nMore of one: email-security explain CODE\n`;
+  return `${groupTexts.join("\n\n")}\n\nTo explain a code: email-security explain CODE\n`;
 }
 
 function bold(text: string): string {

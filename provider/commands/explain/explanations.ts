@@ -29,12 +29,12 @@ export type ExplainableCode = ErrorCode | RiskCode;
 /** The topics of the codes, in the order of the list. */
 export const CODE_GROUPS: readonly { readonly title: string; readonly codes: readonly ExplainableCode[] }[] = [
   { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
-  { title: "The service, and the way to it", codes: getCodes(SERVICE_ERRORS) },
-  { title: "Resources at their tenant", codes: getCodes(TENANT_ERRORS) },
+  { title: "Service and connection", codes: getCodes(SERVICE_ERRORS) },
+  { title: "Resources and their tenant", codes: getCodes(TENANT_ERRORS) },
   { title: "Settings files, plans and exports", codes: getCodes(FILE_ERRORS) },
   { title: "Rollouts", codes: getCodes(ROLLOUT_ERRORS) },
-  { title: "Pulumi and its stacks", codes: getCodes(PULUMI_ERRORS) },
-  { title: "Risky entries, which are refused", codes: RISK_CODES },
+  { title: "Pulumi and stacks", codes: getCodes(PULUMI_ERRORS) },
+  { title: "Rejected risky entries", codes: RISK_CODES },
   { title: "The sandbox", codes: getCodes(SANDBOX_ERRORS) },
 ];
 

@@ -3,62 +3,62 @@ import type { Explanations } from "./explanation";
 /** Errors of Pulumi, its stacks and its engine. */
 export const PULUMI_ERRORS = {
   ERR_PULUMI: {
-    means: "The Pulumi CLI failed, or what it printed can't be used; its own words stand in the message.",
+    means: "The Pulumi CLI failed, or its output can't be used. The message quotes its output.",
     example: 'The preview isn\'t valid JSON; it begins with "error: no stack selected".',
     causes: [
-      "no such stack, or nobody is logged in to its backend",
-      "`PULUMI_CONFIG_PASSPHRASE` is not set, or another one",
-      "a mistake in the program",
+      "the stack doesn't exist, or nobody is logged in to its backend",
+      "`PULUMI_CONFIG_PASSPHRASE` is not set, or is wrong",
+      "an error in the program",
     ],
-    remedies: ["Fix the cause that Pulumi's message names."],
+    remedies: ["Fix the cause that Pulumi reports."],
     next: "email-security doctor",
   },
   ERR_STACK_LOCKED: {
-    means: "Another run of Pulumi holds the tenant's stack. Nothing of this tenant was changed.",
+    means: "Another Pulumi run has locked the tenant's stack. Nothing was changed at this tenant.",
     example:
-      'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; it was waited for 600 s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
-    causes: ["a run that is under way, in another terminal or CI job", "a run that was killed, and left its lock"],
+      'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; this run waited for 600 s. This tenant was not changed. If that run is still in progress, wait until it ends. If that run is gone, and only then, remove its lock, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
+    causes: ["a run in progress in another terminal or CI job", "a run that was killed and left its lock behind"],
     remedies: [
-      "Wait for the other run's end.",
-      "Where nothing is under way any more, take its lock away with `pulumi cancel`, and go on.",
+      "Wait until the other run ends.",
+      "If no run is in progress any more, remove its lock with `pulumi cancel`, and resume.",
     ],
     next: "email-security rollout resume",
   },
   ERR_STACK_FOREIGN: {
     means:
-      "The tenant's stack holds resources that no settings file makes; a rollout would delete them. Nothing was changed.",
+      "The tenant's stack has resources that no settings file declares; a rollout would delete them. Nothing was changed.",
     example: [
-      'The stack "t2" holds what the settings file of "t2" does not make; a rollout would delete it. Nothing was changed.',
+      'The stack "t2" contains resources that don\'t come from the settings file of "t2"; a rollout would delete them. Nothing was changed.',
       '  "urn:pulumi:t2::fleet::pulumi-nodejs:dynamic/email-security:AllowDenyEntry::single"',
     ].join("\n"),
     causes: [
-      "the stack is another program's, of the same name",
+      "the stack belongs to another program and has the same name",
       "a program that declares more than its `TenantSettings`",
     ],
     remedies: [
-      "Name another stack for this tenant in the targets file (`stack`), or move the other resources to a stack of their own.",
+      "Set another stack for this tenant in the targets file (`stack`), or move the other resources to a stack of their own.",
     ],
     next: "email-security rollout",
   },
   ERR_ENGINE_UNAVAILABLE: {
-    means: "No Pulumi CLI that can be used is installed. Nothing was started.",
+    means: "No usable Pulumi CLI is installed. Nothing was started.",
     example:
       "No Pulumi CLI 3.200.0 or later was found on PATH, in /home/ci/acme/.pulumi/bin, in /home/ci/acme/.cache/pulumi-email-security/engine. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.",
     causes: [
       "Pulumi isn't installed, or its directory isn't on PATH",
-      "the installed one is too old, or lacks its Node.js host, as the message says",
+      "the installed version is too old, or lacks its Node.js language host, as the message says",
     ],
-    remedies: ["Install Pulumi, from pulumi.com/docs/iac/download-install, and put it on PATH."],
+    remedies: ["Install Pulumi from pulumi.com/docs/iac/download-install, and put it on PATH."],
     next: "email-security doctor",
   },
   ERR_PROTOCOL: {
-    means: "Pulumi's engine asked the native plugin for something that it does not have.",
-    example: 'There is no function "email-security:index:getThreat".',
+    means: "Pulumi's engine requested something from the native plugin that it doesn't have.",
+    example: 'The function "email-security:index:getThreat" doesn\'t exist.',
     causes: [
-      "a program made for another release of the plugin",
-      "a type or a function with a slip in its name, in Pulumi YAML",
+      "a program that was written for another release of the plugin",
+      "a typo in the name of a type or function, in Pulumi YAML",
     ],
-    remedies: ["Fix the name; or install the release of the SDK that goes with the plugin."],
+    remedies: ["Fix the name, or install the release of the SDK that matches the plugin."],
     next: "email-security doctor",
   },
 } as const satisfies Explanations;

@@ -15,38 +15,44 @@ const EXAMPLE_OWN_DOMAINS = new OwnDomains(["acme.example"]);
 const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   "allow-public-suffix": {
     sample: { list: "allow", value: "co.uk", entryType: "domain" },
-    causes: ["a domain that was cut off in front", "a host of many customers, such as github.io, taken for a sender"],
-    alternative: "Allow the sender's own domain, below it.",
+    causes: [
+      "a domain that lost its first part",
+      "a shared hosting domain, such as github.io, that was mistaken for a sender",
+    ],
+    alternative: "Allow the sender's own domain below it.",
   },
   "allow-free-mail": {
     sample: { list: "allow", value: "gmail.com", entryType: "domain" },
-    causes: ["one person's mailbox there was meant"],
-    alternative: "Allow the one mailbox.",
+    causes: ["only one person's mailbox at this domain was intended"],
+    alternative: "Allow only that mailbox.",
   },
   "allow-private-address": {
     sample: { list: "allow", value: "10.0.0.7", entryType: "ip" },
-    causes: ["the inner address of a mail server, from a header, in the place of its outer one"],
-    alternative: "Allow the address by which its mail comes in from the internet.",
+    causes: ["the internal address of a mail server, from a header, instead of its external address"],
+    alternative: "Allow the address from which its mail arrives from the internet.",
   },
   "allow-own-domain": {
     sample: { list: "allow", value: "acme.example", entryType: "domain" },
     causes: ["a newsletter or a tool that sends in your name"],
-    alternative: "Have that sender authenticated by SPF and DKIM, or allow the address that it sends from.",
+    alternative: "Have that sender authenticate with SPF and DKIM, or allow the address that it sends from.",
   },
   "allow-look-alike": {
     sample: { list: "allow", value: "acrne.example", entryType: "domain" },
-    causes: ["a domain of fraud that somebody reported as blocked", "a domain of your own that is not in `ownDomains`"],
-    alternative: "Where it is yours, add it to `ownDomains`.",
+    causes: [
+      "a fraudulent domain that somebody reported as blocked",
+      "a domain of yours that is missing in `ownDomains`",
+    ],
+    alternative: "If it is yours, add it to `ownDomains`.",
   },
   "deny-own-domain": {
     sample: { list: "deny", value: "acme.example", entryType: "domain" },
     causes: ["fraud that claims to come from you"],
-    alternative: "Leave it out: what forges your domain fails SPF and DKIM, which is for the service's own checks.",
+    alternative: "Remove it: mail that forges your domain fails SPF and DKIM, which the service's own checks handle.",
   },
   "deny-free-mail": {
     sample: { list: "deny", value: "gmail.com", entryType: "domain" },
-    causes: ["one sender of phishing there was meant"],
-    alternative: "Deny the one mailbox.",
+    causes: ["only one phishing sender at this domain was intended"],
+    alternative: "Deny only that mailbox.",
   },
 };
 
@@ -60,7 +66,10 @@ export function buildRiskExplanation(code: RiskCode): Explanation {
     means: `An entry ${title}. ${why}`,
     example: `value ${describeRisks(sample, EXAMPLE_OWN_DOMAINS)}`,
     causes,
-    remedies: [alternative, "Where it is meant, say why with the entry: `acceptRisk`, in words for who reviews it."],
+    remedies: [
+      alternative,
+      "If it is intended, give the reason in the entry: `acceptRisk`, in words that a reviewer understands.",
+    ],
     next: "email-security lint",
   };
 }

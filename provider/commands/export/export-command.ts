@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-options";
 import type { SettingsClient } from "../../client";
 import { formatPluginLines } from "../../gitops/plugin-lines";
 import type { ObservedState } from "../../plan/observed-state";
@@ -24,34 +25,34 @@ export function createExportCommand(): Command {
       .option("--to <directory>", "Write settings files to this directory, which is created if missing")
       .option(
         "--pulumi-import <file>",
-        "Write the file that `pulumi import --file` takes, instead of or in addition to settings files",
+        "Write the file for `pulumi import --file`, instead of or in addition to settings files",
       )
-      .option("--whole-lists", "Import two whole lists in that file, rather than each entry and VIP", false)
+      .option("--whole-lists", "Import two whole lists in that file, instead of each entry and VIP", false)
       .option(
         "--own-domains <domains>",
-        "Set the tenant's own domains, with commas (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
+        "Set the tenant's own domains, separated by commas (default: EMAIL_SECURITY_OWN_DOMAINS, or the domains that its VIPs share)",
       )
       .option("--include-automatic", "Declare automatically detected VIPs too", false)
-      .option("--force", "Overwrite an earlier export, with confirmation where people's edits would be lost", false)
+      .option("--force", "Overwrite an earlier export, with confirmation if manual edits would be lost", false)
       .action(wrapAction(runExportCommand)),
     {
       examples: [
         {
-          does: "a tenant that exists, into settings files",
+          does: "Export an existing tenant into settings files",
           line: "export --to settings --own-domains acme.example,acme.com",
         },
         {
-          does: "for `pulumi import`, into a program of single entries",
+          does: "Import into a program of single entries with `pulumi import`",
           line: "export --pulumi-import import.json",
         },
         {
-          does: "for `pulumi import`, as two whole lists",
+          does: "Import as two whole lists with `pulumi import`",
           line: "export --pulumi-import import.json --whole-lists",
         },
       ],
       exits: {
         0: "The files are written",
-        1: "An error occurred; of several kinds of files, some may be written",
+        1: "An error occurred; with several kinds of files, some may be written",
       },
     },
   );
@@ -88,11 +89,11 @@ async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode
 function assertExportOptions({ to, pulumiImport, wholeLists, includeAutomatic }: ExportCommandOptions): void {
   const problem =
     to === undefined && pulumiImport === undefined
-      ? "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
+      ? "Specify what to write: --to <directory> for settings files, --pulumi-import <file> for the file of `pulumi import`, or both."
       : wholeLists && pulumiImport === undefined
-        ? "--whole-lists says what --pulumi-import <file> writes; give that too."
+        ? "--whole-lists changes what --pulumi-import <file> writes; set that option too."
         : wholeLists && includeAutomatic && to === undefined
-          ? "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it."
+          ? "--include-automatic conflicts with --whole-lists: the import of a whole VIP list doesn't declare automatically detected VIPs."
           : undefined;
   if (problem !== undefined) throw new EmailSecurityError("ERR_EXPORT_OPTION", problem);
 }
@@ -111,21 +112,36 @@ async function prepareSettingsFiles(
 ): Promise<ExportWriter> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export-settings.js");
   const { writeDirectoryFiles } = await import("../../files/write-settings.js");
+  const { findExportLosses } = await import("./export-losses.js");
   const assertNoExistingExport = (): string[] => {
     const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
     if (existingFiles.length === 0 || force) return existingFiles;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
-      `${quote(to, 300)} has ${existingFiles.join(", ")} already, and nothing was written. Give another directory, or --force to write over them.`,
+      `${quote(to, 300)} already contains ${existingFiles.join(", ")}. Nothing was written. Choose another directory, or overwrite them with --force.`,
     );
   };
   assertNoExistingExport();
   return async (observed, client) => {
     const { host } = new URL(client.baseUrl);
     const tenantExport = exportSettings(observed, { host, ownDomains, includeAutomatic });
-    await confirmLostContent(to, assertNoExistingExport(), tenantExport.files);
-    using locks = await lockFiles([join(to, SETTINGS_FILE)]);
+    const lockedFiles = [join(to, SETTINGS_FILE)];
+    using locks = await lockFiles(lockedFiles);
     const existingFiles = assertNoExistingExport();
+    const contentByFile = readFiles(to, existingFiles);
+    const lostContent = findExportLosses(contentByFile, tenantExport.files);
+    if (lostContent.length > 0) {
+      // Release the locks during the prompt, so that other commands don't wait.
+      locks.release();
+      await confirmLostContent(to, lostContent);
+      await locks.add(lockedFiles, lockWaitReporter);
+      if (!isDeepStrictEqual(readFiles(to, assertNoExistingExport()), contentByFile)) {
+        throw new EmailSecurityError(
+          "ERR_EXPORT_EXISTS",
+          `The files in ${quote(to, 300)} were changed since you confirmed to overwrite them. Nothing was written. Run the command again.`,
+        );
+      }
+    }
     writeDirectoryFiles(to, tenantExport.files);
     locks.release();
 
@@ -136,40 +152,36 @@ async function prepareSettingsFiles(
     );
     if (risky > 0) {
       printLines(
-        `${formatNounCount(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
+        `${formatNounCount(risky, "entry is", "entries are")} risky, and marked for review: search for acceptRisk.`,
       );
     }
-    printAutomatic(automatic, "and named in vips.yaml");
+    printAutomatic(automatic, "and listed in vips.yaml");
     printLines(
-      `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program; its first \`pulumi up\` changes nothing.`,
+      `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program. Its first \`pulumi up\` changes nothing.`,
     );
     printNotes(undeclarable, "all in the files");
     if (staleFiles.length > 0) {
       console.error(
-        `note: ${staleFiles.join(", ")} of an earlier export ${staleFiles.length === 1 ? "is" : "are"} included no more; remove ${staleFiles.length === 1 ? "it" : "them"}`,
+        `note: ${staleFiles.join(", ")} of an earlier export ${staleFiles.length === 1 ? "is" : "are"} no longer included; remove ${staleFiles.length === 1 ? "it" : "them"}`,
       );
     }
   };
 }
 
+function readFiles(directory: string, names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [name, readFileSync(join(directory, name), "utf8")]));
+}
+
 /** Lists the content that overwriting files would drop, and asks a person to confirm it. */
-async function confirmLostContent(
-  to: string,
-  existingFiles: readonly string[],
-  files: ReadonlyMap<string, string>,
-): Promise<void> {
-  const { findExportLosses } = await import("./export-losses.js");
-  const contentByFile = new Map(existingFiles.map((name) => [name, readFileSync(join(to, name), "utf8")]));
-  const lostContent = findExportLosses(contentByFile, files);
-  if (lostContent.length === 0) return;
+async function confirmLostContent(to: string, lostContent: readonly string[]): Promise<void> {
   const list = lostContent.map((item) => `  ${sanitizeLine(item)}`).join("\n");
-  const advice = `The export holds only what the tenant knows. Export to another directory and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
-  console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
+  const advice = `The export contains only what the tenant knows. Export to another directory and compare the two, or remove ${quote(to, 300)} yourself if you don't need it.`;
+  console.error(`--force would drop this from the files in ${quote(to, 300)}:\n${list}`);
   const { promptConfirmation } = await import("../change/change-prompts.js");
-  if (process.stdin.isTTY && process.stdout.isTTY && (await promptConfirmation("Write over these files?"))) return;
+  if (process.stdin.isTTY && process.stdout.isTTY && (await promptConfirmation("Overwrite these files?"))) return;
   throw new EmailSecurityError(
     "ERR_EXPORT_EXISTS",
-    `The files in ${quote(to, 300)} hold what people wrote there, listed above, and nothing was written. ${advice}`,
+    `The files in ${quote(to, 300)} contain manual edits, listed above. Nothing was written. ${advice}`,
   );
 }
 
@@ -184,7 +196,7 @@ async function prepareImportFile(
     if (!existsSync(file) || force) return;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
-      `${quote(file, 300)} is there already, and nothing was written. Give another name, or --force to write over it.`,
+      `${quote(file, 300)} already exists. Nothing was written. Choose another name, or overwrite it with --force.`,
     );
   };
   assertNoExistingFile();
@@ -209,16 +221,16 @@ async function prepareImportFile(
     );
     if (risky > 0) {
       printLines(
-        `${formatNounCount(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
+        `${formatNounCount(risky, "entry is", "entries are")} risky, and will be marked for review: search for acceptRisk.`,
       );
     }
     printAutomatic(automatic, "and not imported");
-    printNotes(undeclarable, "none of which the file names");
+    printNotes(undeclarable, "none of them in the file");
     console.log(
       `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${formatPluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
     );
     printLines(
-      "and put what that wrote into the program; the next `pulumi up` changes nothing. (Where your Pulumi writes no program, `pulumi stack export` has the arguments of each.)",
+      "Then copy the generated code into the program; the next `pulumi up` changes nothing. (If your Pulumi generates no program, `pulumi stack export` shows the arguments of each resource.)",
     );
   };
 }
@@ -230,7 +242,7 @@ function printLines(text: string): void {
 function printAutomatic(automatic: number, note: string): void {
   if (automatic === 0) return;
   printLines(
-    `${formatNounCount(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${note}.`,
+    `${formatNounCount(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} not declared, ${note}.`,
   );
 }
 

@@ -17,7 +17,7 @@ type Files = ReadonlyMap<string, string>;
  */
 export function findExportLosses(filesBefore: Files, filesAfter: Files): readonly string[] {
   const [oldContent, newContent] = [parseContent(filesBefore), parseContent(filesAfter)];
-  const losses = oldContent.unreadable.map((name) => `${name} whole: it can't be read`);
+  const losses = oldContent.unreadable.map((name) => `all of ${name}: it can't be read`);
   for (const [key, values] of oldContent.rules) {
     const keptValues = newContent.rules.get(key) ?? [];
     const missingValues = values.filter((value) => !keptValues.some((item) => isSame(item, value)));
@@ -40,7 +40,7 @@ export function findExportLosses(filesBefore: Files, filesAfter: Files): readonl
   for (const [attribute, names] of byAttribute) losses.push(`\`${attribute}\` of ${formatNames(names)}`);
   const comments = [...oldContent.comments].filter((item) => !newContent.comments.has(item));
   if (comments.length > 0) losses.push(`the comments ${formatNames(comments)}`);
-  if (missingNames.length > 0) losses.push(`${formatNames(missingNames)}, which the tenant doesn't hold`);
+  if (missingNames.length > 0) losses.push(`${formatNames(missingNames)}, which the tenant doesn't have`);
   return losses;
 }
 

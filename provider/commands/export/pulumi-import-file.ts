@@ -79,7 +79,7 @@ export function buildPulumiImportFile(observed: ObservedState, options: PulumiIm
       ...entries.flatMap((item) => describeNotImported(item, describeEntryRow)),
       ...vips.flatMap((item) => describeNotImported(item, describeVipRow)),
       ...observed.mailboxlessVips.map(
-        (row) => `${describeVipRow(row)}: has no mailbox by which a program could name it; it stays a VIP`,
+        (row) => `${describeVipRow(row)}: has no mailbox to identify it in a program; it stays a VIP`,
       ),
     ].sort(),
   };
@@ -180,6 +180,6 @@ function formatImportFile(resources: readonly ImportResource[]): string {
 function describeNotImported<Row>(item: DeclarableResult<Row>, formatRow: (row: Row) => string): string[] {
   if (!item.ok) return [`${formatRow(item.row)}: ${item.reason}`];
   return item.duplicates.map(
-    (duplicate) => `${formatRow(duplicate)}: is imported already by another of the same value and scope`,
+    (duplicate) => `${formatRow(duplicate)}: another entry with the same value and scope is already imported`,
   );
 }

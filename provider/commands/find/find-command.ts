@@ -47,7 +47,10 @@ export function createFindCommand(): Command {
       "Show which entry decides for mail from this sender; repeat for several",
       collectValues,
     )
-    .option("--below", "Include the subdomains and mailboxes of a domain")
+    .option(
+      "--below",
+      "Include the subdomains and mailboxes of a domain, and what a wildcard or an address range covers",
+    )
     .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
@@ -139,7 +142,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   try {
     const [tenantResult = connectionFailure, stackResult] = await Promise.all([
       client &&
-        readMatchingRows(client, matcher, undefined, await readExpectedIdentity(file)).then(
+        readMatchingRows(client, matcher, omitUndefined({ expected: await readExpectedIdentity(file) })).then(
           (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),

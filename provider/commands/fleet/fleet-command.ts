@@ -19,9 +19,9 @@ export function createFleetCommand(): Command {
       .addCommand(createFleetSiteCommand()),
     {
       examples: [
-        { does: "which tenants are not as their files declare", line: "fleet status" },
-        { does: "the same for a script", line: "fleet status --format json" },
-        { does: "the same as pages, with all that tenants have", line: "fleet site site" },
+        { does: "Show which tenants differ from their files", line: "fleet status" },
+        { does: "Show the same for a script", line: "fleet status --format json" },
+        { does: "Show it as pages, with all settings of the tenants", line: "fleet site site" },
       ],
       exits: {},
     },
@@ -38,19 +38,19 @@ function createFleetStatusCommand(): Command {
   );
   return addHelp(addOutputOptions(addFleetReadOptions(command), FORMATS).action(wrapAction(runFleetStatusCommand)), {
     examples: [
-      { does: "all tenants of tenants.yaml", line: "fleet status" },
+      { does: "Check all tenants of tenants.yaml", line: "fleet status" },
       {
-        does: "some of them, and what ends within six weeks",
+        does: "Check some tenants, and show what expires within six weeks",
         line: "fleet status --label ring=canary --within 6w",
       },
       {
-        does: "for an issue and for later, with a notice of what is new, as a nightly job does",
+        does: "Write a report and a record, and send notices of new findings, as a nightly job does",
         line: "fleet status --output fleet.md --output fleet.json --notify sent.json",
       },
     ],
     exits: {
       0: "All tenants are in sync",
-      1: "An error occurred, or a tenant could not be read, or a notice could not be delivered",
+      1: "An error occurred, a tenant could not be read, or a notice could not be delivered",
       2: "A tenant has drifted or is behind its files; all tenants were read",
     },
   });

@@ -23,7 +23,7 @@ interface FleetSiteOptions extends FleetReadOptions, OutputOptions<(typeof FORMA
 export function createFleetSiteCommand(): Command {
   const command = new Command("site")
     .description("Write the status and settings of all tenants as a static site")
-    .argument("<directory>", "Directory of the site, which keeps a summary of each run");
+    .argument("<directory>", "Directory of the site; it keeps a summary of each run");
   return addHelp(
     addOutputOptions(addFleetReadOptions(command), FORMATS)
       .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")
@@ -31,17 +31,17 @@ export function createFleetSiteCommand(): Command {
     {
       examples: [
         {
-          does: "a site of all tenants of tenants.yaml, which a browser opens from its directory",
+          does: "Write a site for all tenants of tenants.yaml, to open in a browser from its directory",
           line: "fleet site site",
         },
         {
-          does: "the same, and the status for an issue, as a nightly job does",
+          does: "Write the site, and the status for an issue, as a nightly job does",
           line: "fleet site site --output fleet.md",
         },
       ],
       exits: {
-        0: "The site is written, whatever the state of the tenants",
-        1: "An error occurred; or a tenant could not be read, and the site shows why; or a notice could not be delivered",
+        0: "The site is written, whatever the status of the tenants",
+        1: "An error occurred; a tenant could not be read, and the site shows why; or a notice could not be delivered",
       },
     },
   );
@@ -58,7 +58,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
     const moreText = otherRuns.length === 0 ? "" : ` and ${formatCount(otherRuns.length, "other file")}`;
     console.error(
       sanitizeMultiline(
-        `warning: ${quote(unreadableRun, 300)}${moreText} can't be read as an earlier run; the site's history leaves it out. Bring back a copy, or remove it.`,
+        `warning: ${quote(unreadableRun, 300)}${moreText} can't be read as an earlier run; the site's history omits it. Restore a copy, or remove it.`,
       ),
     );
   }
@@ -66,12 +66,13 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
   const result = await readFleet(options, builder, async (database, scope) => {
     rollouts.push(await readRecentRollouts(database, scope));
   });
-  const { status } = result;
-  const { files, bytes } = builder.write(status, rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts));
+  const { status, unselectedStacks } = result;
+  const recentRollouts = rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts);
+  const { files, bytes } = builder.write(status, recentRollouts, unselectedStacks);
   const { renderStatusMarkdown } = await import("../../fleet/status/status-markdown.js");
   const { formatStatusJson } = await import("../../fleet/status/status-schema.js");
   const size = (bytes / 1_000_000).toFixed(1);
-  const summary = `Written: ${join(directory, "index.html")}, with ${files - 1} files next to it, ${size} MB in all.`;
+  const summary = `Wrote ${join(directory, "index.html")} and ${files - 1} files next to it, ${size} MB in total.`;
   await writeOutputs(outputs, {
     text: (target) => `${wrapForTerminal(sanitizeMultiline(summary), target)}\n`,
     markdown: () => renderStatusMarkdown(status),

@@ -34,6 +34,8 @@ export interface FleetReadResult {
   readonly isNotified: boolean;
   /** All tenants in the targets file. */
   readonly targets: readonly Target[];
+  /** The stacks of the tenants that the selection left out. */
+  readonly unselectedStacks: ReadonlySet<string>;
 }
 
 /** Adds the options for reading a fleet. */
@@ -41,20 +43,20 @@ export function addFleetReadOptions(command: Command): Command {
   return addSelectionOptions(command.addOption(createTargetsOption()))
     .option(
       "--database <place>",
-      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; else .email-security/rollouts.db)`,
+      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; otherwise .email-security/rollouts.db)`,
       (url: string, urls: readonly string[] = []) => [...urls, url],
     )
     .addOption(createWithinOption())
     .addOption(createTodayOption())
     .option("--max-concurrent <number>", "Read this many tenants at once", parsePositiveInteger, 16)
-    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file keeps what was sent");
+    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file records what was sent");
 }
 
 /** Checks whether a tenant could not be read or a notice could not be sent, and warns about unread tenants. */
 export function warnIfIncomplete({ status: { isComplete, tenants }, isNotified }: FleetReadResult): boolean {
   if (isComplete) return !isNotified;
   const unreadableCount = tenants.filter(({ error }) => error !== undefined).length;
-  console.error(`warning: of ${tenants.length}, ${unreadableCount} could not be read.`);
+  console.error(`warning: ${unreadableCount} of ${tenants.length} tenants could not be read.`);
   return true;
 }
 
@@ -75,7 +77,11 @@ export async function readFleet(
   // Reject invalid notice settings before the first request.
   const notices = options.notify === undefined ? undefined : await createFleetNotices(targets.notify, options.notify);
   const status = await readSelectedStatus(targets, options, observer, onJournal);
-  return { status, isNotified: await sendNotices(status, notices), targets: targets.targets };
+  const selectedStacks = new Set(status.tenants.map(({ stack }) => stack));
+  const stacks = targets.targets.map(({ stack }) => stack);
+  const unselectedStacks = new Set(stacks.filter((stack) => !selectedStacks.has(stack)));
+  const isNotified = await sendNotices(status, unselectedStacks, notices);
+  return { status, isNotified, targets: targets.targets, unselectedStacks };
 }
 
 type JournalCallback = (database: Database, scope: RolloutScope) => Promise<void>;
@@ -136,8 +142,12 @@ async function createFleetNotices(notify: NotificationSettings | undefined, file
 }
 
 /** Sends the notices, reports any failure, and returns whether all of them were sent. */
-async function sendNotices(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
-  const { problem, notes = [] } = (await notices?.send(status)) ?? {};
+async function sendNotices(
+  status: FleetStatus,
+  unselectedStacks: ReadonlySet<string>,
+  notices: FleetNotices | undefined,
+): Promise<boolean> {
+  const { problem, notes = [] } = (await notices?.send(status, unselectedStacks)) ?? {};
   for (const note of notes) console.error(sanitizeMultiline(`note: ${note}`));
   if (problem !== undefined) console.error(sanitizeMultiline(`warning: ${problem}`));
   return problem === undefined;

@@ -25,16 +25,16 @@ export function createInitCommand(): Command {
           .choices(["github", "gitlab", "both", "none"])
           .default("both"),
       )
-      .option("--from-tenant", "Declare what the tenant holds now, so that the first plan is empty")
+      .option("--from-tenant", "Declare the tenant's current settings, so that the first plan is empty")
       .action(wrapAction(runInitCommand)),
     {
       examples: [
-        { does: "a new repository, with pipelines for GitHub", line: "init acme --ci github" },
+        { does: "Create a repository with pipelines for GitHub", line: "init acme --ci github" },
         {
-          does: "in a directory of a larger git repository, with the pipelines at its top",
+          does: "Use a directory of a larger git repository, with the pipelines at its top",
           line: "init infra/mail --name acme",
         },
-        { does: "of a tenant that exists: a first plan is empty", line: "init acme --from-tenant" },
+        { does: "Start from an existing tenant, so that the first plan is empty", line: "init acme --from-tenant" },
       ],
       exits: {
         0: "The files are written",
@@ -65,7 +65,7 @@ async function runInitCommand(directory: string, options: CommandOptions): Promi
   console.log(sanitizeMultiline(formatNextSteps(directory, name, result, fromTenant)));
   if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
     console.error(
-      "note: a tenant is configured here, and was not read. If it has VIPs or entries already, start with these: `init --from-tenant`, in another directory.",
+      "note: a tenant is configured here, but was not read. If it already has VIPs or entries, start with these: `init --from-tenant`, in another directory.",
     );
   }
   for (const text of tenantExport?.undeclarable ?? []) console.error(sanitizeMultiline(`note: ${sanitizeLine(text)}`));
@@ -98,41 +98,44 @@ function formatNextSteps(targetDirectory: string, name: string, result: InitResu
   const steps: readonly (readonly [command: string, why?: string])[] = [
     [[...enterCommand, ...gitInitCommand, "npm install"].join(" && ")],
     ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
-    ["npx email-security doctor", "checks what is needed, and says how `pulumi` comes on PATH"],
+    ["npx email-security doctor", "check the setup, and how to put `pulumi` on PATH"],
     fromTenant
-      ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
-      : [`# write your own into ${file}`],
-    ["npx email-security lint", "checks all files below settings/"],
-    [`git add ${pathsToStage.map(quoteShellWord).join(" ")}`, "stages the files; then commit"],
-    ["pulumi login --local", "where the state goes: to try it, your home directory"],
-    ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
-    [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
-    [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
+      ? [`# review ${file} and the files it includes: its ownDomains, and each acceptRisk`]
+      : [`# add your own settings to ${file}`],
+    ["npx email-security lint", "check all files in settings/"],
+    [`git add ${pathsToStage.map(quoteShellWord).join(" ")}`, "stage the files, then commit"],
+    ["pulumi login --local", "store the state; for a trial, in your home directory"],
+    ["pulumi stack init try", "set a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
+    [`npx email-security plan ${file} --stack try`, "show the changes; read-only"],
+    [`npx email-security apply ${file} --stack try --yes`, "apply them; --plan-digest enforces a reviewed plan"],
   ];
   return [
     `Wrote ${ownFiles.length} files into ${targetDirectory}:`,
     ...ownFiles.map((path) => `  ${directory === "" ? path : path.slice(directory.length + 1)}`),
     ...(topFiles.length === 0
       ? []
-      : ["", `Wrote ${topFiles.length} files at the top of the git repository (${topPath}), where they are read:`]),
+      : [
+          "",
+          `Wrote ${topFiles.length} files at the top of the git repository (${topPath}), where the tools read them:`,
+        ]),
     ...topFiles.map((path) => `  ${path}`),
     ...additions.flatMap(({ file: existingFile, lines }) => [
       "",
-      `${join(topPath, existingFile)} is there already and was left as it is. Add to it:`,
+      `${join(topPath, existingFile)} already exists and was not changed. Add to it:`,
       ...lines.map((line) => `  ${line}`),
     ]),
     ...(ignoringRepository === undefined
       ? []
       : [
           "",
-          `The git repository ${relative(process.cwd(), ignoringRepository) || "."} ignores this directory, so it becomes a repository of its own.`,
+          `The git repository ${relative(process.cwd(), ignoringRepository) || "."} ignores this directory, so the directory becomes its own repository.`,
         ]),
     "",
-    "What comes next:",
+    "Next steps:",
     ...steps.flatMap(([command, note]) => [...(note === undefined ? [] : [`  # ${note}`]), `  ${command}`]),
     "",
-    "README.md says the same in more words, how the pipeline gets its key,",
-    "and how changes are proposed and read.",
+    "README.md explains these steps in detail, how the pipeline gets its key,",
+    "and how changes are proposed and reviewed.",
   ].join("\n");
 }
 

@@ -116,7 +116,7 @@ async function locateRepository(target: string): Promise<Location> {
   if (await isIgnored(top, directory)) return { ...standalone, ignoringRepository: top };
   if (NESTED_DIRECTORY_PATTERN.test(directory)) return { top, directory, isInRepository: true };
   throw new InitError(
-    `Nothing was written: pipelines and filters can't name the directory ${quote(directory, 300)} of this git repository safely. Choose one whose path has letters, digits, spaces and ". _ - @ = , ~" alone.`,
+    `Nothing was written: pipelines and filters can't refer to the directory ${quote(directory, 300)} of this git repository safely. Choose a directory whose path contains only letters, digits, spaces and ". _ - @ = , ~".`,
   );
 }
 
@@ -178,7 +178,7 @@ function assertTenantName(name: string, exported: InitOptions["exported"]): void
   const others = ["baseline.yaml", ...(exported?.keys() ?? [])];
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && !others.includes(`${name}.yaml`)) return;
   throw new InitError(
-    `${quote(name)} can't be the tenant's name: it becomes the name of a file in \`settings\` and of a Pulumi project. Give another of lower-case letters, digits and dashes (--name).`,
+    `${quote(name)} isn't a valid tenant name: it becomes the name of a file in \`settings\` and of a Pulumi project. Set another name of lower-case letters, digits and dashes (--name).`,
   );
 }
 
@@ -281,11 +281,11 @@ function commentOutPolicy(text: string): string {
     const startsPolicy = line.startsWith("policy:");
     if (/^\S/.test(line)) isPolicy = startsPolicy;
     const hint = startsPolicy
-      ? ["# The exported settings break most of these. Turn them on one by one, and fix what lint reports."]
+      ? ["# The exported settings violate most of these rules. Enable them one by one, and fix what lint reports."]
       : [];
     return [...hint, isPolicy && line !== "" ? `# ${line}` : line];
   });
   return lines.join("\n");
 }
 
-const COMMENT_HINT = `# What is commented out shows how it is written: take the "# " away, and write your own.\n`;
+const COMMENT_HINT = `# The commented lines are examples: remove the "# ", and add your own values.\n`;

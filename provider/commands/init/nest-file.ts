@@ -190,7 +190,7 @@ function nestGitLab(text: string, location: NestedLocation): string {
     .replace(/^( +paths: )\[([a-z]+\/)\]$/gm, (_, key: string, path: string) => `${key}[${quoteNestedPath(path)}]`)
     .replace(/^( +(?:resource_group|environment): | {2}environment:\n {4}name: )/gm, `$1${id}-`)
     .replace(/^( +)notes="/m, `$1${formatMarkCommand(location)}\n$&`)
-    .replace(/^# The same for GitLab.*\n/, `# Of the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`);
+    .replace(/^# The same for GitLab.*\n/, `# For the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`);
 }
 
 function nestHook(text: string, { directory, name }: NestedLocation): string {

@@ -53,7 +53,7 @@ export async function checkApprovals(
   const repository = findRepository(resolveLinks(dirname(resolve(first))));
   if (repository === undefined) {
     throw new GitError(
-      `${quote(first, 300)} is in no git repository, so what a change adds or alters can't be told. Run it in the repository's clone.`,
+      `${quote(first, 300)} is not in a git repository, so added or changed declarations can't be found. Run it in a clone of the repository.`,
     );
   }
   const git = new GitReader(repository);
@@ -159,7 +159,7 @@ async function checkApproval(
   const isRequired = requiredSubjects.has(declaration.kind === "vip" ? "vips" : declaration.list);
   if (approvedBy === undefined) {
     if (!isRequired) return "notRequired";
-    const message = `${quote(declaration.rawValue)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
+    const message = `${quote(declaration.rawValue)} is added or changed without an approver; write \`approvedBy: …\`. The team's policy requires it (requireApproval)`;
     return buildApprovalFinding("approval-missing", declaration, message);
   }
   if (approvers === undefined && !isRequired) return "notRequired";
@@ -169,7 +169,7 @@ async function checkApproval(
     : buildApprovalFinding(
         "approval-unproven",
         declaration,
-        `${quote(declaration.rawValue)} says that ${quote(approvedBy)} approved it, ${problem}`,
+        `${quote(declaration.rawValue)} declares that ${quote(approvedBy)} approved it, ${problem}`,
       );
 }
 
@@ -182,7 +182,7 @@ async function explainUnproven(
   { author, commitAuthors, approvals, hasDeclaration }: ReviewedChange,
 ): Promise<string | undefined> {
   if (approvers === undefined) {
-    return "and before this change the policy said of nobody that they may approve; have `approvers: { NAME: LOGIN }` merged under `policy` first, in a change of its own";
+    return "but before this change the policy had no approvers; first merge `approvers: { NAME: LOGIN }` under `policy`, in a separate change";
   }
   const namedApprovers = Object.entries(approvers).filter(([name]) => isSamePerson(name, approvedBy));
   if (namedApprovers.length === 0) {
@@ -190,30 +190,30 @@ async function explainUnproven(
       .slice(0, MAX_APPROVERS)
       .map((name) => quote(name));
     const knownText = examples.length === 0 ? "nobody" : examples.join(", ");
-    return `who was none of the policy's \`approvers\` before this change (${knownText}); name one of them, or have it merged there first, in a change of its own`;
+    return `but that person was not in the policy's \`approvers\` before this change (${knownText}); use one of them, or first add the approver there, in a separate change`;
   }
   const logins = namedApprovers.map(([, login]) => login.toLowerCase());
-  if (logins.includes(author)) return "who proposes this change; let somebody else approve it";
+  if (logins.includes(author)) return "but that person proposes this change; let somebody else approve it";
   if (
     commitAuthors.some((commitAuthor) =>
       namedApprovers.some((declaration) => isCommitAuthor(commitAuthor, declaration)),
     )
   ) {
-    return "who wrote a commit of this change; let somebody else approve it";
+    return "but that person wrote a commit of this change; let somebody else approve it";
   }
   const approval = logins.map((login) => approvals.get(login)).find((match) => match !== undefined);
   const login = quote(namedApprovers[0]?.[1]);
   if (approval === undefined)
-    return `and the last review of this change by ${login} isn't an approval; let them approve it`;
+    return `but the last review of this change by ${login} isn't an approval; let them approve it`;
   if (approval.commit === undefined) return undefined;
   const shortCommit = approval.commit.slice(0, 10);
   try {
     if (await hasDeclaration(approval.commit, tenant, declaration)) return undefined;
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    return `and ${login} approved commit ${shortCommit}, which is not in this clone; let them approve the change as it is now, or fetch its whole history (\`fetch-depth: 0\`)`;
+    return `but ${login} approved commit ${shortCommit}, which is not in this clone; let them approve the current change, or fetch its whole history (\`fetch-depth: 0\`)`;
   }
-  return `and ${login} approved commit ${shortCommit}, in which it stands otherwise or not at all; let them approve the change as it is now`;
+  return `but ${login} approved commit ${shortCommit}, where it is different or missing; let them approve the current change`;
 }
 
 /** The most approvers that a message names. */
@@ -233,7 +233,7 @@ function buildApprovalFinding(code: string, declaration: DeclaredEntry | Declare
 async function findMergeBase(git: GitReader, base: string): Promise<string> {
   const problem = `--base ${quote(base)} isn't a commit of this repository`;
   const advice =
-    "Fetch it (in a pipeline: `fetch-depth: 0`), or name the branch that the change is to be merged into, as origin/main.";
+    "Fetch it (in a pipeline: `fetch-depth: 0`), or set the branch that the change will be merged into, such as origin/main.";
   if (!/^[^-]/.test(base)) throw new GitError(`${problem}. ${advice}`);
   let id: string;
   try {
@@ -246,7 +246,7 @@ async function findMergeBase(git: GitReader, base: string): Promise<string> {
   const mergeBase = (await git.run("merge-base", id, "HEAD").catch(() => "")).trim();
   if (mergeBase !== "") return mergeBase;
   throw new GitError(
-    `The common ancestor of --base ${quote(base)} and this change is missing, as in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
+    `The common ancestor of --base ${quote(base)} and this change is missing, for example in a shallow clone. Fetch the whole history: \`git fetch --unshallow\`.`,
   );
 }
 

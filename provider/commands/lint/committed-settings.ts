@@ -138,7 +138,7 @@ export class CommittedSettings {
 
   #getText(file: string): string {
     const text = this.#texts.get(this.#toRepositoryPath(file));
-    if (text === undefined) throw Object.assign(new Error("there is no such file"), { code: "ENOENT" });
+    if (text === undefined) throw Object.assign(new Error("the file doesn't exist"), { code: "ENOENT" });
     return text;
   }
 

@@ -26,35 +26,30 @@ export function createLintCommand(): Command {
       .description("Find mistakes, risks and policy violations in settings files, without the service")
       .argument(
         "[files...]",
-        "Settings files, directories of them, or a tenants.yaml with the files of its tenants (default: the directory settings, or settings.yaml)",
+        "Settings files, directories that contain them, or a tenants.yaml for the files of its tenants (default: the directory settings, or settings.yaml)",
       )
-      .addOption(
-        new Option("--fail-on <level>", "Exit with 3 when there are findings of this level").choices([
-          "warning",
-          "note",
-        ]),
-      )
+      .addOption(new Option("--fail-on <level>", "Exit with 3 on findings of this level").choices(["warning", "note"]))
       .option(
         "--approvals <file>",
-        "Check a change against its approvals, as GitHub (reviews) or GitLab (approvals) returned them",
+        "Check a change against its approvals: a file with the response of GitHub (reviews) or GitLab (approvals)",
       )
       .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
-      .option("--base <revision>", "Set the revision that the change merges into, as origin/main, for --approvals")
+      .option("--base <revision>", "Set the revision that the change merges into, such as origin/main, for --approvals")
       .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
       .addOption(createTodayOption())
       .action(wrapAction(runLintCommand)),
     {
       examples: [
         {
-          does: "all files of a directory, for code scanning; refused where there is a warning",
+          does: "Check all files of a directory for code scanning, and fail on warnings",
           line: "lint settings --output lint.sarif --fail-on warning",
         },
         {
-          does: "in a pipeline, once a change is reviewed",
+          does: "Check approvals in a pipeline, once a change is reviewed",
           line: "lint --approvals reviews.json --base origin/main --author dana-reyes",
         },
         {
-          does: "as if it were that day: what has expired by then",
+          does: "Check as of a future day, to find what will have expired",
           line: "lint settings/acme.yaml --today 2026-12-31",
         },
       ],
@@ -62,7 +57,7 @@ export function createLintCommand(): Command {
         0: "There are no errors",
         1: "There is nothing to lint, or the approvals can't be checked",
         2: "There are errors",
-        3: "There are findings that --fail-on names",
+        3: "There are findings of the level of --fail-on",
       },
     },
   );
@@ -126,7 +121,7 @@ function parseApprovalsOptions(
   }
   if (typeof file === "string" || base !== undefined || author !== undefined) {
     throw new ConfigurationError(
-      "--approvals, --base and --author go together: who approved, the branch to merge into, and who proposes the change (whose own approval doesn't count).",
+      "--approvals, --base and --author must be used together: who approved, the branch to merge into, and who proposes the change (whose own approval doesn't count).",
     );
   }
   return file === false ? false : undefined;
@@ -145,12 +140,12 @@ async function checkRequestedApprovals(
     const { findUncheckedApprovals } = await import("../../files/unchecked-approvals.js");
     const unchecked = findUncheckedApprovals(lintResult.tenants);
     if (options === undefined) return { findings: unchecked, summary: "" };
-    return { findings: [], summary: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
+    return { findings: [], summary: unchecked.length === 0 ? "" : " The pipeline checks the approvals." };
   }
   const { checkApprovals } = await import("./check-approvals.js");
   const { findings, ...approvals } = await checkApprovals(lintResult, options);
   const { checked, unchanged, notRequired } = approvals;
-  const notRequiredText = notRequired === 0 ? "" : `, ${notRequired} changed and asked for none`;
+  const notRequiredText = notRequired === 0 ? "" : `, ${notRequired} changed that need none`;
   return {
     findings,
     summary: ` Approvals: ${checked} checked${notRequiredText}, ${unchanged} unchanged.`,

@@ -83,14 +83,14 @@ function readJsonFile(file: string): unknown {
   try {
     text = readRegularFile(file, MAX_BYTES).toString("utf8");
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : formatCause(cause);
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "the file doesn't exist" : formatCause(cause);
     throw new ApprovalsError(`${quote(file, 300)} can't be read: ${reason}. ${WRITE_ADVICE}`, { cause });
   }
   try {
     return JSON.parse(text);
   } catch {
     // The parser's message would quote the file's content, which may be secret.
-    throw new ApprovalsError(`${quote(file, 300)} isn't valid JSON, in its ${text.length} characters. ${WRITE_ADVICE}`);
+    throw new ApprovalsError(`${quote(file, 300)} (${text.length} characters) isn't valid JSON. ${WRITE_ADVICE}`);
   }
 }
 
@@ -101,7 +101,7 @@ function parseResponse<Schema extends z.ZodType>(file: string, schema: Schema, r
   const path = issue?.path.join(".") ?? "";
   const pathText = path === "" ? "" : ` at ${quote(path, 200)}`;
   throw new ApprovalsError(
-    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${pathText}; what came is ${describeResponse(response)}. ${WRITE_ADVICE}`,
+    `${quote(file, 300)} is neither GitHub's response with a pull request's reviews nor GitLab's with a merge request's approvals${pathText}; it contains ${describeResponse(response)}. ${WRITE_ADVICE}`,
   );
 }
 
@@ -113,7 +113,7 @@ function describeResponse(response: unknown): string {
   if ("message" in response && typeof response.message === "string") return `an error, ${quote(response.message, 200)}`;
   const keys = Object.keys(response);
   const quotedKeys = keys.slice(0, MAX_SHOWN_KEYS).map((key) => quote(key, 40));
-  return `an object of ${keys.length === 0 ? "nothing" : quotedKeys.join(", ")}${keys.length > MAX_SHOWN_KEYS ? " and more" : ""}`;
+  return `an object with ${keys.length === 0 ? "nothing" : quotedKeys.join(", ")}${keys.length > MAX_SHOWN_KEYS ? " and more" : ""}`;
 }
 
 const MAX_SHOWN_KEYS = 5;

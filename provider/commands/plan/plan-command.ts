@@ -12,6 +12,7 @@ import {
   findFailOnBlocker,
   type PlanInputOptions,
 } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import type { Plan } from "../../plan/plan";
 import { sanitizeMultiline } from "../../settings/text";
 import type { PlanFormat } from "./plan-output";
@@ -64,7 +65,7 @@ async function runPlanCommand(file: string | undefined, options: PlanCommandOpti
   if (typeof jsonOutput?.to === "object")
     printApplyCommand(addFailOnBlocker(plan, options.failOn), jsonOutput.to.file, file, options);
   const failOnBlocker = findFailOnBlocker(plan, options.failOn);
-  if (failOnBlocker !== undefined) console.error(`error: ${failOnBlocker.message}`);
+  if (failOnBlocker !== undefined) printError(failOnBlocker.message);
   if (plan.guards.length > 0 || failOnBlocker !== undefined) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }

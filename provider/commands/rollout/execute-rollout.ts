@@ -22,10 +22,10 @@ export async function executeRollout(
     screen === undefined ? console.error(sanitizeMultiline(line)) : screen.log(line);
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
-      log(`Stopping at once. \`${rollouts.commands.resume(id)}\` repeats the unfinished work.`);
+      log(`Stopping immediately. \`${rollouts.commands.resume(id)}\` repeats the unfinished work.`);
       abortController.abort();
     } else {
-      log("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
+      log("Finishing the tenants in progress and starting no more. Interrupt again to stop immediately.");
       stopController.abort();
     }
   };

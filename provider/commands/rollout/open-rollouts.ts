@@ -13,7 +13,7 @@ import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
 
 /** Help text of the journal option for all rollout commands. */
-export const JOURNAL_HELP = "Use this rollout journal: a SQLite file, or postgres://… for many machines";
+export const JOURNAL_HELP = "Use this rollout journal: a SQLite file, or postgres://… for several machines";
 
 /** Formats of a rollout's plan and report. */
 export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
@@ -53,7 +53,7 @@ export async function runWithPastRollouts(
 ): Promise<ExitCode> {
   const { DEFAULT_JOURNAL } = await import("../../rollout/database/open-database.js");
   if ((await getExistingJournalLocation(options.database)) === undefined)
-    await assertJournalExists(DEFAULT_JOURNAL, "Go to the directory that has it, or name it by --database");
+    await assertJournalExists(DEFAULT_JOURNAL, "Go to the directory of the journal, or set --database");
   return await runWithRollouts(options, callback);
 }
 

@@ -56,7 +56,7 @@ export function createRolloutCommand(): Command {
   const command = new Command("rollout")
     // Options after a subcommand belong to it: it has options of the same names.
     .enablePositionalOptions()
-    .description("Plan a change for all tenants, and apply it in waves that stop by themselves")
+    .description("Plan a change for all tenants, and apply it in waves that stop on failures")
     .argument("[file]", "The targets file", DEFAULT_TARGETS_FILE)
     .option("--yes", "Apply the plan; without it, only show it")
     .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
@@ -65,17 +65,17 @@ export function createRolloutCommand(): Command {
     .addOption(
       new Option(
         "--evidence <whose>",
-        "Show mail evidence in the Markdown and HTML of a plan: of 5 tenants (sample, the default), of each that changes, of none",
+        "Show mail evidence in the Markdown and HTML of a plan: for 5 tenants (sample, the default), for each changed tenant, or for none",
       ).choices(EVIDENCE_CHOICES),
     )
     .option("--always-run-engine", "Run the engine for every tenant, even without changes")
     .option(
       "--only-expired",
-      "Remove expired entries and nothing else; other changes stay pending. In an unattended job, add --yes",
+      "Remove expired entries and nothing else; other changes stay pending. For an unattended job, add --yes",
     )
     .option(
       "--revert-drift",
-      "Revert console changes and nothing else, in tenants with `onDrift: revert` and no change waiting in their files. In an unattended job, add --yes",
+      "Revert console changes and nothing else, in tenants with `onDrift: revert` and no pending change in their files. For an unattended job, add --yes",
     )
     .action(wrapAction(runRolloutCommand));
   addRunOptions(addSelectionOptions(command));
@@ -94,11 +94,11 @@ export function createRolloutCommand(): Command {
   return addHelp(command, {
     examples: [
       {
-        does: "show the plan for all tenants, and write it for a pull request; nothing is changed",
+        does: "Show the plan for all tenants, and write it for a pull request; nothing is changed",
         line: "rollout tenants.yaml --output comment.md --output plan.html",
       },
-      { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
-      { does: "go on past a gate, or after an interruption", line: "rollout resume" },
+      { does: "Apply exactly the reviewed plan", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
+      { does: "Continue past a gate, or after an interruption", line: "rollout resume" },
     ],
     exits: ROLLOUT_EXIT_CODES,
   });
@@ -141,7 +141,7 @@ function getMailScope({ evidence, yes, outputs }: RolloutOptions & RolloutRunOpt
   const isMailRendered = yes !== true && outputs.some(showsMailEvidence);
   if (evidence !== undefined && evidence !== "none" && !isMailRendered) {
     throw new ConfigurationError(
-      "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",
+      "--evidence appears only in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and omit --yes.",
     );
   }
   return evidence === "none" || !isMailRendered ? undefined : (evidence ?? "sample");
@@ -156,18 +156,18 @@ function getRolloutMode({
 }: RolloutOptions): RolloutMode | undefined {
   if (onlyExpired === true && revertDrift === true) {
     throw new ConfigurationError(
-      "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
+      "--only-expired and --revert-drift need two rollouts: run one, then the other. Nothing was changed.",
     );
   }
   const mode = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
   if (mode !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
-      "--always-run-engine applies to a rollout of all that the files declare: leave it out together with --only-expired and --revert-drift. Nothing was changed.",
+      "--always-run-engine applies to a rollout of everything that the files declare: omit it with --only-expired and --revert-drift. Nothing was changed.",
     );
   }
   if (mode !== undefined && evidence !== "none") {
     throw new ConfigurationError(
-      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --revert-drift: leave it out. Nothing was changed.",
+      "--evidence applies to a plan of everything that the files declare; --only-expired and --revert-drift don't query mail. Omit --evidence. Nothing was changed.",
     );
   }
   return mode;
@@ -181,9 +181,9 @@ async function selectDriftRevertTenants(
   const { findDriftRevertTenants } = await import("../../rollout/planning/drift-revert-tenants.js");
   const { names, unreadableCount, selectedCount } = findDriftRevertTenants(file, parseSelection(options));
   const readableCount = names.length - unreadableCount;
-  const countText = `${readableCount} of ${formatCount(selectedCount, "tenant")} ${readableCount === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
+  const countText = `${readableCount} of ${formatCount(selectedCount, "tenant")} ${readableCount === 1 ? "has" : "have"} \`onDrift: revert\` in the settings files`;
   const unreadableText = unreadableCount === 0 ? "" : `, and the files of ${unreadableCount} can't be read`;
-  const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
+  const outcomeText = names.length === 0 ? ": nothing is reverted." : "; the others stay unchanged.";
   console.error(`${countText}${unreadableText}${outcomeText}`);
   if (names.length > 0) return { ...parseSelection(options), among: names };
   // Write empty reports: those of an earlier run could be mistaken for this run's.

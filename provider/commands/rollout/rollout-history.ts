@@ -31,17 +31,17 @@ export function createRolloutHistoryCommands(): readonly Command[] {
   return [
     addHelp(
       addOutputOptions(addJournalOption(new Command("history"), JOURNAL_HELP), HISTORY_FORMATS)
-        .description("List past rollouts: who, when, of which commit, and their changes")
-        .option("--tenant <name>", "List only rollouts of this tenant, with their changes there")
-        .option("--since <date>", "List only rollouts that began on this day (UTC) or later", parseDate)
-        .option("--before <date>", "List only rollouts that began before this day (UTC)", parseDate)
-        .option("--limit <number>", "List this many, newest first", parsePositiveInteger, 20)
+        .description("List past rollouts: who ran them, when, at which commit, and their changes")
+        .option("--tenant <name>", "List only rollouts of this tenant, with its changes")
+        .option("--since <date>", "List only rollouts that started on this day (UTC) or later", parseDate)
+        .option("--before <date>", "List only rollouts that started before this day (UTC)", parseDate)
+        .option("--limit <number>", "List at most this many, newest first", parsePositiveInteger, 20)
         .action(wrapAction(runHistoryCommand)),
       {
         examples: [
-          { does: "the newest twenty", line: "rollout history" },
+          { does: "List the newest twenty", line: "rollout history" },
           {
-            does: "what came to a tenant this month",
+            does: "List the changes of a tenant in this month",
             line: "rollout history --tenant acme --since 2026-11-01",
           },
         ],
@@ -50,16 +50,16 @@ export function createRolloutHistoryCommands(): readonly Command[] {
     ),
     addHelp(
       addOutputOptions(addJournalOption(new Command("show"), JOURNAL_HELP), RECORD_FORMATS)
-        .description("Show the whole record of a rollout: its report, who began and resumed it, and every change")
-        .argument("<id>", "The rollout, or the beginning of its id")
-        .option("--tenant <name>", "Show the changes of this tenant only")
-        .option("--all", "Print every change; without it, the 20 of the most tenants")
+        .description("Show the whole record of a rollout: its report, who started and resumed it, and every change")
+        .argument("<id>", "The rollout's id, or the beginning of it")
+        .option("--tenant <name>", "Show only the changes of this tenant")
+        .option("--all", "Print every change; without it, the 20 that affect the most tenants")
         .action(wrapAction(runShowCommand)),
       {
         examples: [
-          { does: "the whole record", line: "rollout show 20261121-0800-7f3a91" },
+          { does: "Show the whole record", line: "rollout show 20261121-0800-7f3a91" },
           {
-            does: "what it changed at one tenant",
+            does: "Show the changes of one tenant",
             line: "rollout show 20261121-0800-7f3a91 --tenant acme --all",
           },
         ],
@@ -68,16 +68,16 @@ export function createRolloutHistoryCommands(): readonly Command[] {
     ),
     addHelp(
       addOutputOptions(addJournalOption(new Command("diff"), JOURNAL_HELP), RECORD_FORMATS)
-        .description("Compare what two rollouts declared, tenant by tenant, by the files that they were planned with")
-        .argument("<from>", "The first rollout, or the beginning of its id")
-        .argument("<to>", "The second rollout; what only this one declares is an addition")
-        .option("--all", "Print every difference; without it, the 20 of the most tenants")
+        .description("Compare what two rollouts declared for each tenant, based on the files they were planned with")
+        .argument("<from>", "The first rollout's id, or the beginning of it")
+        .argument("<to>", "The second rollout; its extra declarations are additions")
+        .option("--all", "Print every difference; without it, the 20 that affect the most tenants")
         .action(wrapAction(runDiffCommand)),
       {
         examples: [
-          { does: "what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
+          { does: "Show what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
           {
-            does: "for a ticket",
+            does: "Write the differences for a ticket",
             line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --output diff.md",
           },
         ],

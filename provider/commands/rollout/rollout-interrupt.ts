@@ -1,8 +1,8 @@
 import { EXIT } from "../../cli/command-line";
 import { writeOutputs } from "../../cli/output/write-outputs";
+import { printError } from "../../cli/print-error";
 import { PlanningFailedError } from "../../rollout/model/rollout-error";
 import { EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
-import { sanitizeMultiline } from "../../settings/text";
 import { getUnprintedOutputs, type RolloutRunOptions } from "./rollout-run-options";
 
 /**
@@ -30,7 +30,7 @@ export async function runInterruptibly<T>(
       await writeOutputs(getUnprintedOutputs(options), createReportRenderers(error.report, PLAN_COMMENT_MARKER));
     }
     if (error instanceof EmailSecurityError && OTHER_TENANT_CODES.has(error.code)) {
-      console.error(sanitizeMultiline(`error: ${formatErrorWithCode(error)}`));
+      printError(formatErrorWithCode(error));
       return undefined;
     }
     throw error;

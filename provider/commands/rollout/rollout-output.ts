@@ -36,8 +36,8 @@ export class PlanningProgress {
 
   /** Shows how many tenants' mail was queried; prints as rarely as the planning progress outside a terminal. */
   reportMailRead(count: number, total: number): void {
-    if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${count} of ${total} tenants …`);
-    else if (count % PROGRESS_INTERVAL === 0) console.error(`Asked the mail of ${count} of ${total} tenants.`);
+    if (this.#isTerminal) process.stderr.write(`\rReading mail: ${count} of ${total} tenants …`);
+    else if (count % PROGRESS_INTERVAL === 0) console.error(`Read the mail of ${count} of ${total} tenants.`);
   }
 
   end(): void {

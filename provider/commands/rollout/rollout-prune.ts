@@ -20,18 +20,18 @@ export function createRolloutPruneCommand(): Command {
       .description(
         "Remove files, whole plans and tenants' steps of old rollouts from the journal; keep who changed what, when and why",
       )
-      .requiredOption("--older-than <days>", "Remove from rollouts that ended this long ago: 180d", parseDays)
-      .option("--yes", "Apply it; without it, only list what would go")
+      .requiredOption("--older-than <days>", "Prune rollouts that ended at least this long ago: 180d", parseDays)
+      .option("--yes", "Apply it; without it, only list what would be removed")
       .action(wrapAction(runPruneCommand)),
     {
       examples: [
-        { does: "tell what would go", line: "rollout prune --older-than 180d" },
-        { does: "take it away", line: "rollout prune --older-than 180d --yes" },
+        { does: "List what would be removed", line: "rollout prune --older-than 180d" },
+        { does: "Prune the old rollouts", line: "rollout prune --older-than 180d --yes" },
       ],
       exits: {
-        0: "The old rollouts are removed, or there are none",
+        0: "The old rollouts are pruned, or there are none",
         1: "An error occurred",
-        2: "There are old rollouts to remove, and --yes is missing",
+        2: "There are old rollouts to prune, and --yes is missing",
       },
     },
   );
@@ -42,7 +42,7 @@ const DAY_MS = 86_400_000;
 function parseDays(text: string): number {
   const [, count] = /^([1-9]\d{0,4})d$/.exec(text) ?? [];
   if (count !== undefined) return Number(count);
-  throw new InvalidArgumentError("Give days, as 180d; 1d is the least.");
+  throw new InvalidArgumentError("Give days as 180d; the minimum is 1d.");
 }
 
 async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
@@ -57,18 +57,18 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
     const day = cutoff.toISOString().slice(0, 10);
     printNeeded(candidates);
     if (prunable.length + unstartedIds.length === 0) {
-      console.log(`Nothing that ended before ${day} is left to prune.`);
+      console.log(`There is nothing to prune that ended before ${day}.`);
       return EXIT.clean;
     }
     for (const { id, spec, digest } of prunable) console.log(sanitizeLine(`${id}  ${spec.source}  ${digest}`));
     if (unstartedIds.length > 0) {
       console.log(
-        `${formatCount(unstartedIds.length, "rollout")} whose planning was interrupted, and that nobody can begin`,
+        `${formatCount(unstartedIds.length, "rollout")} that can't be started, because the planning was interrupted`,
       );
     }
     if (yes !== true) {
       console.error(
-        `Nothing was changed. Of ${formatCount(prunable.length, "rollout")} that ended before ${day}, the files, whole plans and tenants' steps would go; who changed what, when and why stays. To do it: add --yes`,
+        `Nothing was changed. Of ${formatCount(prunable.length, "rollout")} that ended before ${day}, the files, whole plans and tenants' steps would be removed; who changed what, when and why stays. To remove them, add --yes`,
       );
       return EXIT.changes;
     }
@@ -78,9 +78,9 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
 
 function printNeeded({ retained }: OldRollouts): void {
   for (const { record, why } of retained.slice(0, 5)) {
-    console.error(sanitizeMultiline(`Stays whole: ${record.id} (${record.state}): ${why}.`));
+    console.error(sanitizeMultiline(`Not pruned: ${record.id} (${record.state}): ${why}.`));
   }
-  if (retained.length > 5) console.error(`… and ${retained.length - 5} more that stay whole.`);
+  if (retained.length > 5) console.error(`… and ${retained.length - 5} more that can't be pruned.`);
 }
 
 async function pruneAll(rollouts: Rollouts, { prunable, unstartedIds }: OldRollouts, nowMs: number): Promise<ExitCode> {
@@ -96,7 +96,7 @@ async function pruneAll(rollouts: Rollouts, { prunable, unstartedIds }: OldRollo
   if (journal.database.dialect === "sqlite") {
     // SQLite reuses free pages, so a failure to shrink the file is harmless.
     await journal.database.query("VACUUM").catch((error: Error) => {
-      console.error(sanitizeMultiline(`note: the file keeps its size for now: ${error.message}`));
+      console.error(sanitizeMultiline(`note: the file was not shrunk: ${error.message}`));
     });
   }
   return EXIT.clean;

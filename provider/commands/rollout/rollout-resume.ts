@@ -9,21 +9,21 @@ import { printSkippedTenants } from "./rollout-skip";
 
 const RESUME_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
-  2: "Something remains to be done: another gate, an interruption, or a tenant that the targets file describes differently now",
-  3: "Refused by a blocker: a tenant has changed since it was planned",
+  2: "Something remains to be done: another gate, an interruption, or a tenant that the targets file now describes differently",
+  3: "Rejected by a blocker: a tenant has changed since it was planned",
 } as const;
 
 export function createRolloutResumeCommand(): Command {
   return addHelp(
     addRunOptions(new Command("resume"))
       .description("Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants")
-      .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
+      .argument("[id]", "The rollout's id, or the beginning of it (default: the newest that can be resumed)")
       .action(wrapAction(runResumeCommand)),
     {
       examples: [
-        { does: "the newest that can be resumed", line: "rollout resume" },
+        { does: "Resume the newest that can be resumed", line: "rollout resume" },
         {
-          does: "and wait again after the wave early",
+          does: "Resume a rollout, and pause again after the wave early",
           line: "rollout resume 20261121-0800-7f3a91 --until early",
         },
       ],
@@ -39,7 +39,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: RolloutR
     const record = await findRollout(rollouts, id, "resume");
     const [newest] = await rollouts.journal.listRollouts();
     const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
-    const gateText = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
+    const gateText = record.state === "waiting" ? ` It passes this gate: ${record.reason ?? ""}` : "";
     console.error(
       sanitizeMultiline(
         `Resuming ${rollouts.formatFullName(record)}${isOlder ? ", which is not the newest" : ""}.${gateText.trimEnd()}`,
@@ -51,7 +51,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: RolloutR
       const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
       console.error(
         sanitizeMultiline(
-          `Changed since the rollout was planned, and not what it goes on with: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${
+          `Changed since the rollout was planned, and not used by it: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${
             isOpenRollout(record)
               ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${newPlanCommand})`
               : `begin a new one: ${newPlanCommand}`
@@ -59,7 +59,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: RolloutR
         ),
       );
     }
-    await printSkippedTenants(rollouts, record, "Goes on without");
+    await printSkippedTenants(rollouts, record, "Continues without");
     // Approve only a gate that was reached before this read: nobody has seen a later one.
     return await executeRollout(rollouts, record.id, record.state !== "waiting", options);
   });

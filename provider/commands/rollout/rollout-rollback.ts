@@ -24,7 +24,7 @@ interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {
 const ROLLBACK_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
   0: "All tenants have their earlier state, except skipped ones",
-  2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file describes differently now or whose key opens another one`,
+  2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file now describes differently or whose key opens another one`,
 } as const;
 
 /** `rollout rollback`: returns tenants to their state before a rollout. */
@@ -32,11 +32,11 @@ export function createRollbackCommand(): Command {
   return addHelp(
     addRunOptions(addSelectionOptions(new Command("rollback")))
       .description(
-        "Roll back a rollout: return each tenant to what it held before, in the order of the waves, without waiting",
+        "Roll back a rollout: restore each tenant's earlier settings, in the order of the waves, without waiting",
       )
       .argument(
         "[id]",
-        "The rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
+        "The rollout's id, or the beginning of it (default: the newest that began a tenant, except those of --only-expired and --revert-drift; rejected once it is rolled back)",
       )
       .option("--to <revision>", "Return to the files of this git revision instead, with all waits of the waves")
       .option("--yes", "Apply the plan; without it, only show it")
@@ -45,9 +45,9 @@ export function createRollbackCommand(): Command {
       .action(wrapAction(runRollbackCommand)),
     {
       examples: [
-        { does: "see what would be rolled back", line: "rollout rollback" },
-        { does: "roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
-        { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
+        { does: "Show what would be rolled back", line: "rollout rollback" },
+        { does: "Roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
+        { does: "Return to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
       ],
       exits: ROLLBACK_EXIT_CODES,
     },
@@ -65,7 +65,7 @@ async function runRollbackCommand(
   );
   if (misplacedOptions.length > 0) {
     throw new ConfigurationError(
-      "--only-expired and --revert-drift are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
+      "--only-expired and --revert-drift start separate rollouts and don't apply to a rollback: omit them. Nothing was changed.",
     );
   }
   return await runWithKnownRollouts(options, async (rollouts) => {

@@ -23,16 +23,16 @@ export interface Consent {
 
 /** Exit codes of commands that change tenants. */
 export const ROLLOUT_EXIT_CODES = {
-  0: "All tenants match their files, except skipped ones; or the changes of --only-expired or --revert-drift are done",
+  0: "All tenants match their files, except skipped ones; or the changes of --only-expired or --revert-drift are applied",
   1: "An error occurred, or a tenant failed",
   2: "Something remains to be done: --yes is missing, a gate, an interruption",
-  3: "Refused by a blocker or by --fail-on, not the reviewed plan, or a key opens another tenant",
+  3: "Rejected by a blocker or by --fail-on, the plan isn't the reviewed one, or a key opens another tenant",
 } as const;
 
 export function addRunOptions(command: Command): Command {
   return addOutputOptions(addJournalOption(command, JOURNAL_HELP), ROLLOUT_FORMATS)
-    .option("--until <wave>", "Wait for a person after this wave")
-    .option("--any-time", "Run also in the hours that a wave's `not` excludes")
+    .option("--until <wave>", "Wait for approval after this wave")
+    .option("--any-time", "Also run in the hours that a wave's `not` excludes")
     .option("--max-concurrent <number>", "Change this many tenants at once, in each wave", parsePositiveInteger)
     .option(
       "--lock-wait <seconds>",

@@ -26,17 +26,20 @@ export function createRolloutSkipCommand(): Command {
   return addHelp(
     addJournalOption(new Command("skip"), JOURNAL_HELP)
       .description("Skip tenants in all rollouts until `unskip`; without a name, list skipped tenants")
-      .argument("[tenants...]", "The tenants; * stands for any characters")
+      .argument("[tenants...]", "The tenants' names; * matches any characters")
       .option("--reason <text>", "Give the reason, which every plan, run and status shows")
       .option("--targets <file>", "Read the tenants from this file", DEFAULT_TARGETS_FILE)
       .action(wrapAction(runSkipCommand)),
     {
       examples: [
-        { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
-        { does: "who is skipped now, and why", line: "rollout skip" },
+        {
+          does: "Continue rollouts without a tenant",
+          line: 'rollout skip t003 --reason "its key is refused, OPS-412"',
+        },
+        { does: "Show who is skipped now, and why", line: "rollout skip" },
       ],
       exits: {
-        0: "The tenants are skipped, or were before; or the list is printed",
+        0: "The tenants are skipped, or were already; or the list is printed",
         1: "An error occurred; nothing was changed",
       },
     },
@@ -48,13 +51,13 @@ export function createRolloutUnskipCommand(): Command {
   return addHelp(
     addJournalOption(new Command("unskip"), JOURNAL_HELP)
       .description("Include skipped tenants in rollouts again, from the next run on")
-      .argument("<tenants...>", "The tenants; * stands for any characters")
+      .argument("<tenants...>", "The tenants' names; * matches any characters")
       .option("--targets <file>", "Read the tenants from this file", DEFAULT_TARGETS_FILE)
       .action(wrapAction(runUnskipCommand)),
     {
       examples: [
-        { does: "change a tenant again", line: "rollout unskip t003" },
-        { does: "change all tenants again", line: "rollout unskip '*'" },
+        { does: "Include a tenant again", line: "rollout unskip t003" },
+        { does: "Include all tenants again", line: "rollout unskip '*'" },
       ],
       exits: { 0: "The tenants are no longer skipped", 1: "An error occurred; nothing was changed" },
     },
@@ -64,7 +67,7 @@ export function createRolloutUnskipCommand(): Command {
 async function runSkipCommand(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
   const { reason, targets: file } = options;
   if (names.length === 0 && reason !== undefined) {
-    throw new ConfigurationError("Name the tenants that are meant. Nothing was changed.");
+    throw new ConfigurationError("Specify the tenants. Nothing was changed.");
   }
   await assertJournalPresent(options);
   return await runWithRollouts(options, async (rollouts) =>
@@ -92,7 +95,7 @@ async function assertJournalPresent({ database }: JournalOptions): Promise<void>
   const journalUrl = getJournalLocation(database) ?? DEFAULT_JOURNAL;
   if (isPostgresUrl(journalUrl) || existsSync(journalUrl)) return;
   throw new ConfigurationError(
-    `There is no rollouts' journal at ${quote(journalUrl, 300)}, which would remember who is skipped. Nothing was changed. Name the one that the rollouts have (--database); before the first rollout, leave tenants out by \`rollout --except\`.`,
+    `There is no rollout journal at ${quote(journalUrl, 300)} to record the skipped tenants. Nothing was changed. Set --database to the journal of the rollouts. Before the first rollout, leave tenants out with \`rollout --except\`.`,
   );
 }
 
@@ -105,7 +108,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
   const { buildSkippedReport } = await import("../../rollout/report/build-rollout-report.js");
   const skips = await listCurrentSkips(journal, { file, environment: process.env });
   if (skips.length === 0) {
-    console.log("Nobody is skipped.");
+    console.log("No tenant is skipped.");
     return EXIT.clean;
   }
   const { color, width = 80 } = getTerminalOptions();
@@ -133,7 +136,7 @@ async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, requ
   for (const tenantSkip of result.added) printLine(`Skipped from now on: ${formatSkip(tenantSkip)}.`);
   for (const tenantSkip of result.existing) {
     printLine(
-      `Skipped already: ${formatSkip(tenantSkip)}. That stands. To give another reason, unskip it first: \`${commands.unskip([tenantSkip.name], request.file)}\``,
+      `Already skipped: ${formatSkip(tenantSkip)}. Nothing changes. To give another reason, unskip it first: \`${commands.unskip([tenantSkip.name], request.file)}\``,
     );
   }
   await printAffectedRollouts(rollouts, result);
@@ -152,7 +155,7 @@ async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantState
     ].map(([stateText, tenants]) => `${tenants.map(({ tenant }) => quote(tenant)).join(", ")} ${stateText}`);
     printLine(`In the rollout ${id}: ${parts.join("; ")}.`);
     if (isLocked) continue;
-    const lead = state === "waiting" ? "To let it go on" : "To go on with it";
+    const lead = state === "waiting" ? "To let it continue" : "To continue it";
     printLine(`${lead}: \`${rollouts.commands.resume(id)}\``);
   }
 }
@@ -160,13 +163,13 @@ async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantState
 function describeSkipState(state: SkippedTenantState["state"], isLocked: boolean): string {
   switch (state) {
     case "skipped":
-      return isLocked ? "is left out from now on" : "is left out when it goes on";
+      return isLocked ? "is left out from now on" : "is left out when the rollout is resumed";
     case "running":
       return isLocked
-        ? "is being changed right now, and is left to end; it is left out from then on"
-        : "was being changed when it was interrupted; a worker that is still at it is left to end, else it is left out";
+        ? "is being changed right now; this change is finished, and the tenant is left out afterwards"
+        : "was being changed when it was interrupted; a worker that still changes it will finish, otherwise it is left out";
     default:
-      return "is through already and stays as it is; the health of its wave goes on without it";
+      return "is already done and stays unchanged; the health checks of its wave continue without it";
   }
 }
 
@@ -175,21 +178,21 @@ async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
   const { skips, rollouts: affectedTenants, declared: names } = await endSkip(rollouts.journal, request);
-  for (const tenantSkip of skips) printLine(`Not skipped any more: ${formatSkip(tenantSkip)}.`);
+  for (const tenantSkip of skips) printLine(`No longer skipped: ${formatSkip(tenantSkip)}.`);
   for (const [id, rolloutTenants] of Map.groupBy(affectedTenants, ({ rollout }) => rollout)) {
     const { state } = await rollouts.journal.getRollout(id);
     const nextText = (await rollouts.isLocked(id))
-      ? "Its run goes on without; once it has ended"
+      ? "Its run continues without them. To include them once it has ended"
       : state === "waiting"
-        ? "It waits for a person, and the waves that it has begun go on without; once it is done"
-        : "With what it was planned by";
+        ? "It waits for approval, and the started waves continue without them. To include them once it is done"
+        : "To change them with the files that the rollout was planned with";
     printLine(
-      `The rollout ${id} left out ${formatCount(rolloutTenants.length, "tenant")} of ${rolloutTenants.length === 1 ? "it" : "them"}. ${nextText}: \`${commands.resume(id)}\``,
+      `The rollout ${id} left out ${formatCount(rolloutTenants.length, "of these tenants", "of these tenants")}. ${nextText}: \`${commands.resume(id)}\``,
     );
   }
   if (names.length === 0) return EXIT.clean;
   printLine(
-    `What came to others meanwhile comes to ${names.length === 1 ? "it" : "them"} with the next rollout: \`${commands.plan(request.file, names)}\``,
+    `To apply the changes that it missed to ${names.length === 1 ? "it" : "them"}, start the next rollout: \`${commands.plan(request.file, names)}\``,
   );
   return EXIT.clean;
 }

@@ -19,19 +19,19 @@ export function createRolloutStatusCommand(): Command {
   return addHelp(
     addOutputOptions(addJournalOption(new Command("status"), JOURNAL_HELP), ROLLOUT_FORMATS)
       .description("Show the progress of a rollout, and the outcome of each tenant")
-      .argument("[id]", "The rollout, or the beginning of its id (default: the newest)")
-      .option("--list", "List all rollouts, a line each")
+      .argument("[id]", "The rollout's id, or the beginning of it (default: the newest)")
+      .option("--list", "List all rollouts, one per line")
       .action(wrapAction(runRolloutStatusCommand)),
     {
       examples: [
-        { does: "the newest", line: "rollout status" },
-        { does: "all of the journal", line: "rollout status --list" },
-        { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
+        { does: "Show the newest rollout", line: "rollout status" },
+        { does: "List all rollouts of the journal", line: "rollout status --list" },
+        { does: "Show a rollout for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
       ],
       exits: {
         0: "All tenants match their files, except skipped ones",
         1: "An error occurred, or a tenant failed",
-        2: "The rollout is in progress or waiting, or it left out a tenant that the targets file describes differently now",
+        2: "The rollout is in progress or waiting, or it left out a tenant that the targets file now describes differently",
       },
     },
   );
@@ -40,7 +40,7 @@ export function createRolloutStatusCommand(): Command {
 async function runRolloutStatusCommand(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
   const outputs = parseOutputs(options, ROLLOUT_FORMATS);
   if (options.list === true && !outputs.every(isTextOutput)) {
-    throw new ConfigurationError("--list is text alone. `rollout history --format json` lists rollouts for a script.");
+    throw new ConfigurationError("--list supports only text. For a script, use `rollout history --format json`.");
   }
   return await runWithKnownRollouts(options, async (rollouts) => {
     const { formatRolloutList, createReportRenderers } = await import("./rollout-output.js");
@@ -67,10 +67,10 @@ async function runRolloutStatusCommand(id: string | undefined, options: StatusOp
       id === undefined ? records.filter((candidate) => candidate.id !== record.id && isOpenRollout(candidate)) : [];
     for (const openRecord of otherOpen.slice(0, 5)) {
       console.error(
-        sanitizeMultiline(`Not through either: \`${rollouts.commands.status(openRecord.id)}\` (${openRecord.state})`),
+        sanitizeMultiline(`Also unfinished: \`${rollouts.commands.status(openRecord.id)}\` (${openRecord.state})`),
       );
     }
-    if (otherOpen.length > 5) console.error(`… and ${otherOpen.length - 5} more that are not through.`);
+    if (otherOpen.length > 5) console.error(`… and ${otherOpen.length - 5} more unfinished rollouts.`);
     return getExitCode(report);
   });
 }

@@ -13,14 +13,14 @@ export function createRolloutStopCommand(): Command {
   return addHelp(
     addJournalOption(new Command("stop"), JOURNAL_HELP)
       .description(
-        "Stop a running rollout: finish the tenants under way and begin no more. `resume` continues it, `abandon` ends it for good",
+        "Stop a running rollout: finish the tenants in progress and start no more. `resume` continues it, `abandon` ends it permanently",
       )
-      .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is running)")
+      .argument("[id]", "The rollout's id, or the beginning of it (default: the newest that is running)")
       .action(wrapAction(runStopCommand)),
     {
       examples: [
-        { does: "the newest that is under way", line: "rollout stop" },
-        { does: "a certain one", line: "rollout stop 20261121-0800-7f3a91" },
+        { does: "Stop the newest running rollout", line: "rollout stop" },
+        { does: "Stop a certain rollout", line: "rollout stop 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout starts no more tenants", 1: "An error occurred" },
     },
@@ -34,12 +34,12 @@ export function createRolloutAbandonCommand(): Command {
       .description(
         "Abandon a rollout that waits, was stopped or was interrupted: it is never finished, and blocks no other rollout. Its changes stay",
       )
-      .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is not finished)")
+      .argument("[id]", "The rollout's id, or the beginning of it (default: the newest that is not finished)")
       .action(wrapAction(runAbandonCommand)),
     {
       examples: [
-        { does: "the newest that is not finished", line: "rollout abandon" },
-        { does: "a certain one", line: "rollout abandon 20261121-0800-7f3a91" },
+        { does: "Abandon the newest unfinished rollout", line: "rollout abandon" },
+        { does: "Abandon a certain rollout", line: "rollout abandon 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout is abandoned", 1: "An error occurred; nothing was changed" },
     },
@@ -51,7 +51,7 @@ async function runStopCommand(id: string | undefined, options: JournalOptions): 
     const record = await findRollout(rollouts, id, "stop");
     await rollouts.stop(record.id);
     console.error(
-      `The rollout ${record.id} begins no more tenants; those that it began are finished. How far that is: \`${rollouts.commands.status(record.id)}\``,
+      `The rollout ${record.id} starts no more tenants, and finishes those in progress. To see its progress: \`${rollouts.commands.status(record.id)}\``,
     );
     return EXIT.clean;
   });
@@ -83,7 +83,7 @@ async function abandonForeignRollout(rollouts: Rollouts, id: string): Promise<bo
   const unknownText =
     unknownStackCount === 0
       ? ""
-      : ` What it did to ${formatCount(unknownStackCount, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
-  console.error(`The rollout ${id}, of another journal, is abandoned.${unknownText} Its completed changes stay.`);
+      : ` Its changes to ${formatCount(unknownStackCount, "stack")} are unknown here: the next rollout checks their waves as if it had changed them.`;
+  console.error(`The rollout ${id} of another journal is abandoned.${unknownText} Its completed changes stay.`);
   return true;
 }

@@ -2,6 +2,7 @@ import { EXIT, type ExitCode } from "../../cli/command-line";
 import type { Output } from "../../cli/output/outputs";
 import { getTextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import type { FailOnLevel } from "../../cli/plan-options";
+import { printError } from "../../cli/print-error";
 import { FAIL_ON_BLOCKER } from "../../plan/plan";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutReport, TenantReport } from "../../rollout/model/rollout-report";
@@ -54,11 +55,11 @@ export async function showAndRunPlan(
     if (code === EXIT.changes) {
       console.error(
         report.counts.pending > 0
-          ? `Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`
-          : "Nothing was changed. Tenants are left out, see above; at the others, nothing is to do.",
+          ? `Nothing was changed. To apply exactly this plan, add --yes --plan-digest ${digest}`
+          : "Nothing was changed. Some tenants are left out, see above; the others need no change.",
       );
       if (blockingRollout !== undefined)
-        console.error(sanitizeMultiline(`But another rollout comes first. ${blockingRollout}`));
+        console.error(sanitizeMultiline(`Another rollout has to finish first. ${blockingRollout}`));
     }
     return code;
   }
@@ -74,15 +75,13 @@ export async function showAndRunPlan(
 /** Formats the number of tenants whose mail the output files cover. */
 function formatMailNote({ outputs }: RolloutRunOptions, mail: PlannedRollout["mail"]): string {
   if (mail === undefined || mail.evidenceByTenant.size === 0 || !outputs.some(showsMailEvidence)) return "";
-  return `, with what the mail of ${mail.evidenceByTenant.size} of ${formatCount(mail.candidateCount, "tenant")} says`;
+  return `, with mail evidence of ${mail.evidenceByTenant.size} of ${formatCount(mail.candidateCount, "tenant")}`;
 }
 
 function checkUntilWave({ waves }: RolloutReport, { until }: RolloutRunOptions): ExitCode | undefined {
   if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
   const names = waves.map(({ name }) => name).join(", ");
-  console.error(
-    sanitizeMultiline(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`),
-  );
+  printError(`--until specifies an unknown wave, "${until}"; the waves are ${names}. Nothing was changed.`);
   return EXIT.error;
 }
 
@@ -94,7 +93,7 @@ function checkPlanRunnable(
 ): ExitCode | undefined {
   const { waves, tenants, counts } = report;
   if (blockers.length > 0) {
-    console.error("error: refused by a guard, see above. Nothing was changed.");
+    printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
@@ -105,49 +104,45 @@ function checkPlanRunnable(
   });
   const fixAdvice = "Fix them, or leave them out with --except.";
   if (exceeded.length > 0) {
-    console.error(
-      sanitizeMultiline(
-        `error: too many tenants can't be planned: ${exceeded.join("; ")}. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
-      ),
+    printError(
+      `too many tenants can't be planned: ${exceeded.join("; ")}. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
     );
     return EXIT.error;
   }
   const flaggedCount = findFlaggedTenants(tenants, failOn).length;
   if (flaggedCount > 0) {
-    console.error(
-      `error: the changes of ${formatCount(flaggedCount, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
+    printError(
+      `the changes of ${formatCount(flaggedCount, "tenant")} are blocked by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
     );
     return EXIT.refused;
   }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
     const isOldDigest = /^r1-/.test(planDigest.trim());
     const oldDigestNote = isOldDigest
-      ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
+      ? "The given digest is from an earlier release and covers less than a plan shows. "
       : "";
-    console.error(
-      `error: ${oldDigestNote}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+    printError(
+      `${oldDigestNote}the plan differs from the reviewed one: its digest is now ${digest}. The targets, the settings files or a tenant changed since the review. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }
   const [rolledBackChange] = reappliedChanges;
   if (rolledBackChange !== undefined && yes === true && planDigest === undefined) {
-    console.error(
-      sanitizeMultiline(
-        `error: ${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
-      ),
+    printError(
+      `${reappliedChanges.map(({ by }) => by).join(" and ")} rolled back changes that this plan would repeat (${rolledBackChange.changes.slice(0, 3).join(", ")}${rolledBackChange.changes.length > 3 ? ", …" : ""}; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
     );
     return EXIT.refused;
   }
   if (yes === true) return undefined;
   if (counts.pending > 0) return EXIT.changes;
   if (counts.failed === 0) return isPartial(report) ? EXIT.changes : EXIT.clean;
-  console.error(
-    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
+  printError(
+    `${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${fixAdvice} [ERR_ROLLOUT_PLAN]`,
   );
   return EXIT.error;
 }
 
-const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
+const FIX_RISKS = "Fix what is reported. If a risk is intended, give the reason in the entry's `acceptRisk`.";
 
 function findFlaggedTenants(
   tenants: readonly TenantReport[],
@@ -159,7 +154,7 @@ function findFlaggedTenants(
 
 /** Lists what `--fail-on` refuses, for the output files that people read. */
 function buildFailOnBlockers({ tenants }: RolloutReport, failOn: FailOnLevel | undefined): PlannedRollout["blockers"] {
-  const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
+  const message = `Changes of this tenant are blocked by --fail-on ${failOn}. ${FIX_RISKS}`;
   return findFlaggedTenants(tenants, failOn).map(({ name }) => ({
     tenant: name,
     guard: { code: FAIL_ON_BLOCKER, message },

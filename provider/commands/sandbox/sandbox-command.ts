@@ -15,7 +15,7 @@ export function createSandboxCommand(): Command {
       .option("--port <number>", "Listen on this port (default: any free one)", parsePort)
       .option(
         "--data <file>",
-        "Keep the data in this SQLite file between runs (default: memory); its mail is created once, so an old file has none of the last days",
+        "Keep the data in this SQLite file between runs (default: memory); mail is created only once, so an old file has no recent mail",
       )
       .option("--scenario <name>", 'Fill a new sandbox with "acme" or "empty" (default: "acme")')
       .option(
@@ -36,15 +36,15 @@ export function createSandboxCommand(): Command {
       .action(runSandboxCommand),
     {
       examples: [
-        { does: "with made-up tenants, till Ctrl-C", line: "sandbox" },
+        { does: "Run it with fictional tenants, until Ctrl-C", line: "sandbox" },
         {
-          does: "empty lists that are kept between runs",
+          does: "Keep empty lists between runs",
           line: "sandbox --scenario empty --data sandbox.db --port 8080",
         },
-        { does: "to see how a program bears a limit", line: "sandbox --rate-limit 10/s --retry-after date" },
+        { does: "Test how a program handles a rate limit", line: "sandbox --rate-limit 10/s --retry-after date" },
       ],
       exits: {
-        0: "It was asked to exit",
+        0: "It was stopped on request",
         1: "An option or a data file is invalid",
       },
     },
@@ -93,7 +93,7 @@ function parseCount(text: string): number {
 /** Parses a rate: `90/m` allows bursts of 90 requests and refills 1.5 tokens per second. */
 function parseRate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
   const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
-  if (unit === undefined) throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
+  if (unit === undefined) throw new InvalidArgumentError('Give a number per second or minute: "10/s", "90/m".');
   const burst = Number(number);
   return { perSecond: unit === "s" ? burst : burst / 60, burst };
 }
@@ -106,15 +106,15 @@ function formatGreeting({ url, tenants }: Sandbox, data: string | undefined): st
     ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
   );
   return [
-    `The sandbox listens on ${url} and keeps its data in ${sanitizeLine(data ?? "memory")}.`,
+    `The sandbox listens on ${url} and stores its data in ${sanitizeLine(data ?? "memory")}.`,
     "",
-    "Its tenants, each with a pipeline's key and a colleague's:",
+    "Its tenants, each with a key for a pipeline and one for a colleague:",
     ...keys,
     "",
     "Point a program at it:",
     `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=${tenants[0]?.apiKeys.ci}`,
     "",
-    "Ctrl-C stops it.",
+    "Press Ctrl-C to stop it.",
   ].join("\n");
 }
 

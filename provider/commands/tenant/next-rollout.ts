@@ -19,7 +19,7 @@ export async function printNextRollout(
     databaseOption,
     async (database) => database && (await findTenantSkip(database, target, targets, process.env)),
   );
-  const lead = pr ? "Next, once it is merged" : "Next";
+  const lead = pr ? "Next, once the change is merged" : "Next";
   const planCommand = commands.plan(targets.file, [target.name]);
   if (skip === undefined) {
     console.log(`${lead}: ${planCommand}`);
@@ -27,9 +27,7 @@ export async function printNextRollout(
   }
   const { name } = target;
   console.log(
-    wrapForTerminal(
-      sanitizeMultiline(`Rollouts skip ${formatSkip({ ...skip, name })}. It stays so until somebody ends it.`),
-    ),
+    wrapForTerminal(sanitizeMultiline(`Rollouts skip ${formatSkip({ ...skip, name })}, until somebody unskips it.`)),
   );
   console.log(`${lead}: ${commands.unskip([name], targets.file)}`);
   console.log(`Then: ${planCommand}`);

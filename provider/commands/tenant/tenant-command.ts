@@ -34,11 +34,11 @@ export function createTenantCommand(): Command {
     {
       examples: [
         {
-          does: "add a tenant, with what it holds as its settings file",
+          does: "Add a tenant, with its current settings as its settings file",
           line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
         },
-        { does: "take it out again; at the service all stays as it is", line: "tenant remove acme" },
-        { does: "rename it; it keeps its stack", line: "tenant rename t001 acme" },
+        { does: "Remove it again; its settings at the service stay unchanged", line: "tenant remove acme" },
+        { does: "Rename it; it keeps its stack", line: "tenant rename t001 acme" },
       ],
       exits: {},
     },
@@ -68,18 +68,25 @@ function createTenantAddCommand(): Command {
       "Add an existing tenant to tenants.yaml, and export it into a settings file; the tenant stays unchanged",
     )
     .argument("<name>", "Name of the tenant and of its stack")
-    .option("--base-url <url>", "Set the service's address (default: that under defaults)")
-    .option("--key-env <variable>", "Set the variable that holds the API key (default: that under defaults)")
-    .option("--settings <file>", "Write this settings file (default: as under defaults, else settings/NAME.yaml)")
+    .option("--base-url <url>", "Set the service's address (default: the address under defaults)")
+    .option("--key-env <variable>", "Set the variable with the API key (default: the variable under defaults)")
+    .option("--settings <file>", "Write this settings file (default: as under defaults, otherwise settings/NAME.yaml)")
     .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
-    .option("--no-baseline", "Include no file")
-    .option("--own-domains <domains>", "Set the tenant's own domains, with commas (default: those that its VIPs share)")
+    .option("--no-baseline", "Don't include a file")
+    .option(
+      "--own-domains <domains>",
+      "Set the tenant's own domains, separated by commas (default: the domains that its VIPs share)",
+    )
     .option("--label <label=value>", "Set a label; repeat for several", collectValues)
-    .option("--wave <name>", "Put it into this wave, by setting the wave's labels")
-    .option("--ticket <text>", "Name the ticket of all that the file declares")
-    .option("--owner <name>", "Name who answers for all that the file declares")
-    .option("--approved-by <name>", "Name who else reviewed all that the file declares")
-    .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", parseTermOption)
+    .option("--wave <name>", "Add it to this wave, by setting the wave's labels")
+    .option("--ticket <text>", "Set the ticket for everything that the file declares")
+    .option("--owner <name>", "Set the owner of everything that the file declares")
+    .option("--approved-by <name>", "Set the second reviewer of everything that the file declares")
+    .option(
+      "--for <term>",
+      "Set the expiry of everything that the file declares: 90d, 2026-12-31 or never",
+      parseTermOption,
+    )
     .option(
       "--distinct-from <name>",
       "Confirm that a similar tenant is a different one; repeat for several",
@@ -90,18 +97,18 @@ function createTenantAddCommand(): Command {
   return addHelp(command.action(wrapAction(runTenantAddCommand)), {
     examples: [
       {
-        does: "see what would be written, and what a first rollout would do",
+        does: "Show what would be written, and what a first rollout would do",
         line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY --dry-run",
       },
       {
-        does: "where tenants.yaml has defaults, into the wave of the first ones, for review",
+        does: "Use the defaults of tenants.yaml, add the tenant to the canary wave, and have it reviewed",
         line: "tenant add acme --wave canary --pr",
       },
     ],
     exits: {
-      0: "The files are written, and the first rollout writes nothing at the service",
+      0: "The files are written, and the first rollout would change nothing at the service",
       1: "An error occurred; no file was written",
-      2: "The first rollout would add missing entries of the baseline, or would be stopped, for the reason shown; with --pr, you still have to open the pull or merge request",
+      2: "The first rollout would add missing baseline entries, or would be stopped for the reason shown; with --pr, you still have to open the pull or merge request",
     },
   });
 }
@@ -171,15 +178,13 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   stdout.write(renderTenantAddition(placed, addition, avoidedStacks, baseline?.settings.file, stdout.columns ?? 80));
   for (const one of unread) {
     console.error(
-      sanitizeMultiline(
-        `note: ${sanitizeLine(one.settings)} can't be read, so nobody knows whether this is ${one.name}`,
-      ),
+      sanitizeMultiline(`note: ${sanitizeLine(one.settings)} can't be read, so the new tenant may be ${one.name}`),
     );
   }
   for (const line of addition.tenantFile.undeclarable.slice(0, MAX_NOTES))
     console.error(sanitizeMultiline(`note: ${sanitizeLine(line)}`));
   const remainingCount = addition.tenantFile.undeclarable.length - MAX_NOTES;
-  if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in comments of the file`);
+  if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in the file's comments`);
   const { plan, files } = addition;
   const isUnchanged = plan.changes.length === 0 && plan.guards.length === 0;
   // A settings file may be long: without `--dry-run`, its name is enough.
@@ -187,7 +192,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const message = {
     title: `Add the tenant ${name}`,
     body: isUnchanged
-      ? "Its settings file declares what it holds: a first rollout writes nothing."
+      ? "Its settings file declares its current settings: a first rollout changes nothing."
       : `A first rollout would change ${formatCount(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
     branch: `tenant-${name}`,
   };
@@ -226,7 +231,7 @@ async function findRetainedStack({ target, editedTargets }: TenantPlacement): Pr
     return await openStackRemoval(target, editedTargets, process.env, async (stack) => stack);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    console.error(sanitizeMultiline(`note: whether a stack ${target.stack} is there can't be read. ${error.message}`));
+    console.error(sanitizeMultiline(`note: can't check whether the stack ${target.stack} exists. ${error.message}`));
     return undefined;
   }
 }
@@ -244,7 +249,7 @@ function parseLabels(values: readonly string[] = []): Record<string, string> {
   return Object.fromEntries(
     values.map((label) => {
       const separator = label.indexOf("=");
-      if (separator < 1) throw new ConfigurationError("--label is written as ring=canary.");
+      if (separator < 1) throw new ConfigurationError("--label must have the form ring=canary.");
       return [label.slice(0, separator), label.slice(separator + 1)];
     }),
   );

@@ -13,6 +13,8 @@ import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import type { ObservedState } from "../../plan/observed-state";
+import type { Database } from "../../rollout/database/database";
+import type { Skip } from "../../rollout/journal/skips";
 import type { Targets } from "../../rollout/model/target";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
 import type { TenantRemoval } from "../../rollout/tenants/tenant-removal";
@@ -31,28 +33,28 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
 export function createTenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
-      "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and what it holds stay",
+      "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and its settings at the service stay",
     )
     .argument("<name>", "Name of the tenant")
     .option(
       "--destroy",
-      "Remove what its stack declared from the service first, then the stack; a removed VIP stays excluded from detection",
+      "First remove from the service what its stack declared, then remove the stack; a removed VIP stays excluded from detection",
     )
-    .option("--forget-stack", "Remove its stack first; what the tenant holds stays")
-    .option("--yes <name>", "Confirm with the tenant's name, which --destroy and --forget-stack need")
+    .option("--forget-stack", "Remove its stack first; the tenant's settings stay")
+    .option("--yes <name>", "Confirm with the tenant's name; required for --destroy and --forget-stack")
     .addOption(createTargetsOption());
   addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return addHelp(command.action(wrapAction(runTenantRemoveCommand)), {
     examples: [
-      { does: "see what would be taken out", line: "tenant remove acme --dry-run" },
-      { does: "take it out of the files, for review", line: "tenant remove acme --pr" },
-      { does: "tell what --destroy would remove at the service", line: "tenant remove acme --destroy" },
+      { does: "Show what would be removed", line: "tenant remove acme --dry-run" },
+      { does: "Remove it from the files, and have the change reviewed", line: "tenant remove acme --pr" },
+      { does: "Show what --destroy would remove at the service", line: "tenant remove acme --destroy" },
     ],
     exits: {
       0: "The tenant is removed from the files, and the requested options are done",
       1: "An error occurred, or an open rollout still has to change the tenant; no file was changed",
       2: "With --destroy or --forget-stack, --yes is missing, so the command only shows its plan; with --pr, you still have to open the pull or merge request",
-      3: "Refused: the entries to remove at the service are protected, or seem to belong to another tenant",
+      3: "Rejected: the entries to remove at the service are protected, or seem to belong to another tenant",
     },
   });
 }
@@ -69,30 +71,33 @@ async function runTenantRemoveCommand(name: string, options: RemoveOptions): Pro
     const code = await removeTenantStack(removal, options, today);
     if (code !== EXIT.clean) return code;
   }
-  await updateTenantSkip(removal, options, isStackRemoved);
+  if (!isStackRemoved || options.dryRun) await reportTenantSkip(removal, options, isStackRemoved);
   using locks = options.dryRun ? undefined : await lockFiles(removal.files.map(({ file }) => file));
   const { isStale } = await import("../../gitops/write-change.js");
   if (removal.files.some(isStale)) removal = await planTenantRemoval(options.targets, name, today);
   const stackNotes = hasStackOption ? [] : await describeRemainingStack(removal);
   for (const line of [...removal.notes, ...stackNotes]) console.log(wrapForTerminal(sanitizeMultiline(line)));
   const message = {
-    title: `Take out the tenant ${name}`,
-    body: "Its settings at the service stay as they are, and so does its stack.",
+    title: `Remove the tenant ${name}`,
+    body: "Its settings at the service stay unchanged, and so does its stack.",
     branch: `without-tenant-${name}`,
   };
   // Git keeps the content of a removed settings file.
   const displayedFiles = options.dryRun ? removal.files : removal.files.filter(({ action }) => action === undefined);
-  return await showAndWrite(removal.files, message, options, { visibleFiles: displayedFiles, locks });
+  const code = await showAndWrite(removal.files, message, options, { visibleFiles: displayedFiles, locks });
+  // Until the files are written, the tenant is still declared, and rollouts must go on skipping it.
+  if (isStackRemoved && !options.dryRun) await endRemovedTenantSkip(removal, options);
+  return code;
 }
 
 function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
   const problem =
     destroy && forgetStack
-      ? "--destroy removes the stack too; give one of --destroy and --forget-stack."
+      ? "--destroy also removes the stack; set only one of --destroy and --forget-stack."
       : commit || pr
-        ? "A stack goes at once, and a review takes a while, in which the next rollout would bring all back: give --destroy or --forget-stack without --commit and --pr, and commit the files then."
+        ? "A stack is removed at once, but a review takes time, and the next rollout would restore everything meanwhile. Use --destroy or --forget-stack without --commit and --pr, and commit the files afterwards."
         : yes !== undefined && yes !== name
-          ? `--yes names another tenant than ${quote(name)}; nothing was done.`
+          ? `--yes specifies a tenant other than ${quote(name)}; nothing was done.`
           : undefined;
   if (problem !== undefined) throw new ConfigurationError(problem);
 }
@@ -109,20 +114,24 @@ async function removeTenantStack(
   const { name, stack } = target;
   const isConfirmed = yes === name && !dryRun;
   const requireConfirmation = (): ExitCode => {
-    if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
+    if (!dryRun) console.error(`Nothing was done. To do it, run the same command with --yes ${name}`);
     return dryRun ? EXIT.clean : EXIT.changes;
   };
   const log = (line: string): void => console.error(sanitizeMultiline(line));
   const removeWithStack = async (stackToRemove: StackRemoval): Promise<ExitCode> => {
     if (!stackToRemove.isThere) {
       console.log(
-        wrapForTerminal(sanitizeMultiline(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
+        wrapForTerminal(
+          sanitizeMultiline(`There is no stack ${stack}, so nothing at the service is known to be managed.`),
+        ),
       );
       return isConfirmed ? EXIT.clean : requireConfirmation();
     }
     if (!destroy) {
       console.log(
-        wrapForTerminal(sanitizeMultiline(`The stack ${stack} goes; what ${name} holds at the service stays.`)),
+        wrapForTerminal(
+          sanitizeMultiline(`The stack ${stack} will be removed; the settings of ${name} at the service stay.`),
+        ),
       );
       if (!isConfirmed) return requireConfirmation();
       await removeStack(stackToRemove, true);
@@ -173,14 +182,14 @@ async function removeTenantStack(
     if (remaining.length > 0) {
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_AS_DECLARED",
-        `All was asked for, and at ${quote(name)} not all is gone; no file was changed. Look at it in the console, and run this again:\n  ${remaining.slice(0, MAX_SHOWN_ITEMS).join("\n  ")}`,
+        `All removals were requested, but some entries of ${quote(name)} still exist; no file was changed. Check them in the console, and run this again:\n  ${remaining.slice(0, MAX_SHOWN_ITEMS).join("\n  ")}`,
       );
     }
     await removeStack(stackToRemove, false);
     console.log(
       wrapForTerminal(
         sanitizeMultiline(
-          `The settings of ${name} that its stack manages are removed at the service, and so is the stack ${stack}.`,
+          `Removed the settings of ${name} that its stack manages from the service, and the stack ${stack}.`,
         ),
       ),
     );
@@ -243,8 +252,8 @@ async function describeRemainingStack({ target, targets }: TenantRemoval): Promi
     environment: await getStackEnvironment(targets.file),
   });
   return [
-    `The settings of ${target.name} at the service stay as they are, and so does its stack ${target.stack}, which knows what was declared.`,
-    `To forget the stack too, where nobody is to take the tenant in again: \`${formatCommand("stack rm --force --yes", target.stack)}\``,
+    `The settings of ${target.name} at the service stay unchanged, and so does its stack ${target.stack}, which records what was declared.`,
+    `If nobody will add the tenant again, you can also remove the stack: \`${formatCommand("stack rm --force --yes", target.stack)}\``,
   ];
 }
 
@@ -285,32 +294,45 @@ export async function assertTenantIdle(
   });
 }
 
-/** Ends the skip of a tenant whose stack is gone. If the stack remains, the skip stays, and a message says how to end it. */
-async function updateTenantSkip(
-  { target, targets }: TenantRemoval,
-  { database: databaseOption, dryRun }: RemoveOptions,
+/** Reports that the skip of a tenant stays with its stack, and how to end it; or that it ends with its stack. */
+async function reportTenantSkip(
+  removal: TenantRemoval,
+  { database: databaseOption }: RemoveOptions,
   isStackRemoved: boolean,
 ): Promise<void> {
-  const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
-  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  await useTenantSkip(removal, databaseOption, async (_database, { name }, text) => {
+    const command = new RolloutCommands(databaseOption, getCommandName()).unskip([name], removal.targets.file);
+    return isStackRemoved
+      ? `Removing the stack also ends the skip of ${text}.`
+      : `Rollouts still skip ${text}: the skip is kept with its stack, for a tenant that is added again under this name. To end it: \`${command}\``;
+  });
+}
+
+/** Ends the skip of a tenant whose stack is gone. */
+async function endRemovedTenantSkip(
+  removal: TenantRemoval,
+  { database: databaseOption }: RemoveOptions,
+): Promise<void> {
+  const { endTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
+  await useTenantSkip(removal, databaseOption, async (database, skip, text) => {
+    await endTenantSkip(database, skip, process.env);
+    return `No longer skipped, because its stack is gone: ${text}.`;
+  });
+}
+
+/** Runs a function if rollouts skip a tenant, and prints the sentence that it returns. */
+async function useTenantSkip(
+  { target, targets }: TenantRemoval,
+  databaseOption: string | undefined,
+  useSkip: (database: Database, skip: Skip, text: string) => Promise<string>,
+): Promise<void> {
+  const { findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
+  const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   await runWithJournalIfExists(databaseOption, async (database) => {
     const skip = database && (await findTenantSkip(database, target, targets, process.env));
     if (database === undefined || skip === undefined) return;
-    const text = formatSkip({ ...skip, name: target.name });
-    if (!isStackRemoved) {
-      const command = new RolloutCommands(databaseOption, getCommandName()).unskip([skip.name], targets.file);
-      console.log(
-        wrapForTerminal(
-          sanitizeMultiline(
-            `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: \`${command}\``,
-          ),
-        ),
-      );
-    } else if (dryRun) console.log(wrapForTerminal(sanitizeMultiline(`With the stack goes the skip of ${text}.`)));
-    else {
-      await endTenantSkip(database, skip, process.env);
-      console.log(wrapForTerminal(sanitizeMultiline(`Not skipped any more, since its stack is gone: ${text}.`)));
-    }
+    const text = await useSkip(database, skip, formatSkip({ ...skip, name: target.name }));
+    console.log(wrapForTerminal(sanitizeMultiline(text)));
   });
 }

@@ -26,10 +26,10 @@ export function createTenantRenameCommand(): Command {
   addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return addHelp(command.action(wrapAction(runTenantRenameCommand)), {
     examples: [
-      { does: "see what would be written", line: "tenant rename t001 acme --dry-run" },
-      { does: "rename a tenant, for review", line: "tenant rename t001 acme --pr" },
+      { does: "Show what would be written", line: "tenant rename t001 acme --dry-run" },
+      { does: "Rename a tenant, and have the change reviewed", line: "tenant rename t001 acme --pr" },
       {
-        does: "give a tenant that was renamed by hand its former stack",
+        does: "Give a tenant that was renamed by hand its former stack",
         line: "tenant rename t001 acme",
       },
     ],
@@ -50,7 +50,7 @@ async function runTenantRenameCommand(currentName: string, newName: string, opti
     console.log(wrapForTerminal(sanitizeMultiline(`${newName} keeps ${line}.`)));
   const message = {
     title: `Rename the tenant ${currentName} to ${newName}`,
-    body: `It keeps its stack ${result.renamedTarget.stack}: what its files no longer declare is still removed.`,
+    body: `It keeps its stack ${result.renamedTarget.stack}: entries that its files no longer declare are still removed.`,
     branch: `tenant-${newName}`,
   };
   const code = await showAndWrite(result.files, message, options, { locks });

@@ -20,21 +20,21 @@ interface WorkerOptions {
 export function createWorkerCommand(): Command {
   return addHelp(
     new Command("worker")
-      .description("Change tenants of rollouts that run elsewhere; any number of machines can take part")
+      .description("Process jobs of rollouts that run elsewhere; any number of machines can participate")
       .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT_HELP})`)
       .option(
         "--max-concurrent <number>",
-        "Change this many tenants at once (default: as this machine's cores and memory allow)",
+        "Change this many tenants at once (default: limited by this machine's cores and memory)",
         parsePositiveInteger,
       )
       .action(wrapAction(runWorkerCommand)),
     {
       examples: [
-        { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
-        { does: "two tenants at a time", line: "worker --max-concurrent 2" },
+        { does: "Use the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
+        { does: "Change two tenants at a time", line: "worker --max-concurrent 2" },
       ],
       exits: {
-        0: "It was asked to exit",
+        0: "It was stopped on request",
         1: "An error occurred",
       },
     },
@@ -45,17 +45,17 @@ async function runWorkerCommand({ database, maxConcurrent: concurrency }: Worker
   const journalUrl = getJournalLocation(database) ?? "";
   if (!isPostgresUrl(journalUrl)) {
     throw new ConfigurationError(
-      "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",
+      "A worker needs a journal in PostgreSQL: set EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does all the work.",
     );
   }
   const stopController = new AbortController();
   const abortController = new AbortController();
   const interrupt = (): void => {
     if (stopController.signal.aborted) {
-      console.error("Stopping at once. Jobs in progress go to other workers.");
+      console.error("Stopping immediately. Jobs in progress go to other workers.");
       abortController.abort(new Error("The worker was stopped."));
     } else {
-      console.error("Finishing what is under way, and beginning no more. Once more to stop at once.");
+      console.error("Finishing the jobs in progress and starting no more. Interrupt again to stop immediately.");
       stopController.abort();
     }
   };

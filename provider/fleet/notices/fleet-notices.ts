@@ -4,6 +4,7 @@ import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
 import { findUnsetAddressVariables, getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../rollout/notify/receivers";
 import { formatDangerCounts } from "../../settings/danger";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
 import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
@@ -49,15 +50,16 @@ export class FleetNotices {
    * Sends the notices, and stores their contents once all receivers have accepted them. If one hasn't, the next run
    * sends them again.
    *
+   * @param unselectedStacks the stacks of the targets file's tenants that the status leaves out. Default: none.
    * @param waitMs the maximum time to wait for receivers, in milliseconds. Default: half a minute.
    * @throws {ConfigurationError} if the contents can't be stored.
    */
-  async send(status: FleetStatus, waitMs?: number): Promise<NoticeResult> {
+  async send(status: FleetStatus, unselectedStacks?: ReadonlySet<string>, waitMs?: number): Promise<NoticeResult> {
     if (!this.#hasReceivers) {
       const variables = Object.values(RECEIVER_ADDRESS_VARIABLES).join(", ");
       return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
     }
-    const changes = findUnsentChanges(status, this.#sentNotices);
+    const changes = findUnsentChanges(status, this.#sentNotices, unselectedStacks);
     const { drifted, expiring, ids, currentState } = changes;
     if (drifted.length > 0) this.#notifier.notify("drift", ids.drift, async () => buildDriftNotice(status, changes));
     if (expiring.length > 0)
@@ -72,14 +74,12 @@ export class FleetNotices {
   }
 
   /** @returns the reason why the contents could not be stored, as a sentence. */
-  #store(state: SentNotices): string | undefined {
+  #store({ format, ...state }: SentNotices): string | undefined {
+    // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
+    const { drift, accepted } = this.#notifier.isWanted("drift") ? state : this.#sentNotices;
+    const { ends } = this.#notifier.isWanted("expiring") ? state : this.#sentNotices;
     try {
-      writeSentNotices(this.#file, {
-        ...state,
-        // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
-        ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#sentNotices.drift }),
-        ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#sentNotices.ends }),
-      });
+      writeSentNotices(this.#file, { format, drift, ...omitUndefined({ accepted }), ends });
       return undefined;
     } catch (error) {
       return (error as Error).message;

@@ -14,6 +14,8 @@ const sentNoticesSchema = z
     format: z.literal(1),
     /** By stack. */
     drift: z.record(z.string(), hashesSchema).readonly(),
+    /** The `acceptedSeq` of the tenants with drift, by stack. Absent: nobody accepted another tenant there. */
+    accepted: z.record(z.string(), z.int().min(1)).readonly().exactOptional(),
     ends: hashesSchema,
   })
   .readonly();

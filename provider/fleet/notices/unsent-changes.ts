@@ -16,19 +16,31 @@ export interface UnsentChanges {
 }
 
 /**
- * Finds the changes since the last notice. Drift that was fixed and returns is new again. For an unreadable tenant, the stored state stays.
+ * Finds the changes since the last notice. Drift that was fixed and returns is new again. So is the drift of another tenant that a person
+ * accepted on the same stack. For an unreadable or unselected tenant, the stored state stays.
+ *
+ * @param unselectedStacks the stacks of the targets file's tenants that the status leaves out. Default: none.
  */
-export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: SentNotices): UnsentChanges {
+export function findUnsentChanges(
+  { tenants, ends, today }: FleetStatus,
+  sent: SentNotices,
+  unselectedStacks: ReadonlySet<string> = new Set(),
+): UnsentChanges {
   const sentDrift = new Map(Object.entries(sent.drift));
-  const currentDrift = new Map<string, readonly string[]>();
+  const sentAccepted = new Map(Object.entries(sent.accepted ?? {}));
+  const isUnselected = ([stack]: readonly [string, unknown]): boolean => unselectedStacks.has(stack);
+  const currentDrift = new Map<string, readonly string[]>([...sentDrift].filter(isUnselected));
+  const currentAccepted = new Map<string, number>([...sentAccepted].filter(isUnselected));
   const newHashes: string[] = [];
   const drifted = tenants.flatMap((tenant) => {
     // Another tenant may have the name by now.
     const { stack, error } = tenant;
-    const sentHashes = new Set(sentDrift.get(stack));
+    const acceptedSeq = error === undefined ? tenant.acceptedSeq : sentAccepted.get(stack);
+    const sentHashes = new Set(sentAccepted.get(stack) === acceptedSeq ? sentDrift.get(stack) : []);
     const noticeable = selectNoticeableDrift(tenant);
     const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
     if (hashes.length > 0) currentDrift.set(stack, hashes);
+    if (hashes.length > 0 && acceptedSeq !== undefined) currentAccepted.set(stack, acceptedSeq);
     const newDrift = noticeable.filter((difference) => !sentHashes.has(hashDrift(difference)));
     newHashes.push(...newDrift.map((difference) => `${stack} ${hashDrift(difference)}`));
     return newDrift.length === 0 ? [] : [{ ...tenant, drift: newDrift }];
@@ -36,9 +48,9 @@ export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: S
   const upcoming = ends.filter(({ isOver }) => !isOver);
   const sentExpiries = new Set(sent.ends);
   const newExpiring = upcoming.filter((difference) => !sentExpiries.has(hashExpiry(difference)));
-  // The entries of unusable files are unknown. They have not expired, and must not be new again once the files are fixed.
-  const hasUnusable = tenants.some(({ standing }) => standing === "unusable");
-  const currentExpiries = new Set([...upcoming.map(hashExpiry), ...(hasUnusable ? sentExpiries : [])]);
+  // The entries of unusable or unselected files are unknown. They have not expired, and must not be new again in a later run.
+  const hasUnread = unselectedStacks.size > 0 || tenants.some(({ standing }) => standing === "unusable");
+  const currentExpiries = new Set([...upcoming.map(hashExpiry), ...(hasUnread ? sentExpiries : [])]);
   return {
     drifted,
     expiring: newExpiring,
@@ -46,7 +58,12 @@ export function findUnsentChanges({ tenants, ends, today }: FleetStatus, sent: S
       drift: `drift-${hashValues([today, newHashes.sort()])}`,
       expiring: `expiring-${hashValues([today, newExpiring.map(hashExpiry).sort()])}`,
     },
-    currentState: { format: 1, drift: Object.fromEntries(currentDrift), ends: [...currentExpiries] },
+    currentState: {
+      format: 1,
+      drift: Object.fromEntries(currentDrift),
+      ...(currentAccepted.size === 0 ? {} : { accepted: Object.fromEntries(currentAccepted) }),
+      ends: [...currentExpiries],
+    },
   };
 }
 

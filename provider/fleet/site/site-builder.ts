@@ -54,12 +54,18 @@ export class SiteBuilder {
   /**
    * Writes the site.
    *
+   * @param unselectedStacks the stacks of the targets file's tenants that the status leaves out.
    * @throws {ConfigurationError} if the site can't be written. Some pages may be replaced already, and all others are unchanged.
    */
-  write(status: FleetStatus, rollouts: RecentRollouts | undefined): { readonly files: number; readonly bytes: number } {
+  write(
+    status: FleetStatus,
+    rollouts: RecentRollouts | undefined,
+    unselectedStacks: ReadonlySet<string>,
+  ): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.buildFleetEntries(status.tenants);
-    const run = buildSiteRun(status);
-    const runs = [...this.#directory.runs.filter(({ at }) => at < run.at), run];
+    const earlierRuns = this.#directory.runs.filter(({ at }) => at < status.at);
+    const run = buildSiteRun(status, { run: earlierRuns.at(-1), stacks: unselectedStacks });
+    const runs = [...earlierRuns, run];
     const files = generateSiteFiles({ status, entries, rollouts, runs, ages: this.#ages.counts });
     return writeSite(this.#directory, files, run);
   }

@@ -6,7 +6,9 @@ import { buildDesiredState, type StackLists } from "../../plan/desired-state";
 import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
-import type { LastAppliedRollouts, StackRollouts } from "../../rollout/journal/last-applied";
+import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "../../rollout/journal/last-applied";
+import { compareRollouts } from "../../rollout/journal/rollout-order";
+import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isAddressWideFailure } from "../../rollout/probing/address-health";
@@ -74,6 +76,8 @@ interface TenantReading extends TenantDifferences {
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly formerStack?: FormerStack;
+  /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. */
+  readonly acceptedSeq?: number;
 }
 
 /**
@@ -130,14 +134,15 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         return cachedState;
       };
       const readLastDeclared = async (): Promise<LastRolloutLists> => {
-        const declaredLists = applied && (await appliedSettings?.getLists(applied));
+        const isOutdated = isChangedByLaterRollout(readState()?.marker, applied, lastApplied);
+        const declaredLists = applied && !isOutdated ? await appliedSettings?.getLists(applied) : undefined;
         const state = declaredLists === undefined ? readState() : undefined;
         const lists = declaredLists ?? state?.lists;
         if (lists !== undefined) return { lists };
         if (applied !== undefined) return { unknownRollout: "not-known" };
         // A first rollout has not reached this tenant yet, so nobody has removed the missing entries.
         if (pending !== undefined) return { lists: EMPTY_LISTS, unknownRollout: "never-rolled-out" };
-        const isNew = state === undefined ? (lastApplied?.rolloutCount ?? 0) > 0 : !state.exists;
+        const isNew = state === undefined ? (lastApplied?.rollouts.size ?? 0) > 0 : !state.exists;
         return { unknownRollout: isNew ? "never-rolled-out" : "not-known" };
       };
       const record = (await remembered)?.get(target.stack);
@@ -168,7 +173,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         readAt: observed.readAt,
         holds: countEntries(observed),
         identity,
-        ...omitUndefined({ formerStack, mismatch }),
+        ...omitUndefined({ formerStack, mismatch, acceptedSeq: record?.acceptedSeq }),
       };
     },
     onSettled: (target, read) => {
@@ -205,6 +210,17 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
   };
 }
 
+/** Whether a rollout that the journal doesn't know changed the stack after the journal's last one. */
+function isChangedByLaterRollout(
+  marker: StackMarker | undefined,
+  applied: AppliedRollout | undefined,
+  lastApplied: LastAppliedRollouts | undefined,
+): boolean {
+  if (marker === undefined || applied === undefined || lastApplied?.rollouts.has(marker.rollout) === true) return false;
+  const { rollout, seq, at } = marker;
+  return compareRollouts({ id: rollout, seq, startedAtMs: Date.parse(at) }, applied.order) > 0;
+}
+
 const EMPTY_LISTS: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
 function buildTenantStatus(
@@ -234,6 +250,7 @@ function buildTenantStatus(
         reason: skip.reason,
         ...omitUndefined({ by: skip.by }),
       },
+      acceptedSeq: value?.acceptedSeq,
       notReachedBy: pending && {
         id: pending.rollout,
         wave: pending.wave,

@@ -111,6 +111,13 @@ const tenant = z
       .readonly()
       .describe("The stack that it most likely had before somebody renamed it in the targets file.")
       .exactOptional(),
+    acceptedSeq: z
+      .int()
+      .min(1)
+      .describe(
+        "The number of the rollout with which a person last accepted another tenant under this name and stack; absent where nobody did.",
+      )
+      .exactOptional(),
     skipped: z
       .strictObject({
         since: jsonTextField("Since when (ISO 8601, UTC)."),

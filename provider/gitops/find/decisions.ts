@@ -1,5 +1,5 @@
 import { EntryPrecedence, type ProposedEntry } from "../../plan/entry-precedence";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, ENTRY_TYPES } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS } from "../../settings/assumptions";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Decision, FindMatch, FindQuery, MatchType } from "./find-schema";
 
@@ -66,11 +66,9 @@ function buildProposedEntries(
   { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: FindMatch,
   source: string,
 ): ProposedEntry[] {
-  const type = ENTRY_TYPES.find((one) => one === entryType);
-  if (type === undefined) return [];
   const lists = source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
   return [...new Set(lists)].flatMap((listName) => {
     const list = ENTRY_LISTS.find((one) => one === listName);
-    return list === undefined ? [] : [{ key, list, value, entryType: type, verdictScope }];
+    return list === undefined ? [] : [{ key, list, value, entryType, verdictScope }];
   });
 }

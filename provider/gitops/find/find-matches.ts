@@ -33,16 +33,13 @@ export interface FindSources {
 }
 
 /** Returns whether a row is relevant for the query, so that other rows can be dropped. */
-export function isMatchingEntry(
-  matcher: Matcher,
-  { entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">,
-): boolean {
-  return matcher.match(entry_type, canonicalizeValue(value)).length > 0;
+export function isMatchingEntry(matcher: Matcher, { value }: Pick<AllowDenyEntryRow, "value">): boolean {
+  return matcher.match(canonicalizeValue(value)).length > 0;
 }
 
 /** Returns whether a VIP is relevant for the query; false without a mailbox. */
 export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
-  return email !== undefined && matcher.match("email_address", canonicalizeMailbox(email)).length > 0;
+  return email !== undefined && matcher.match(canonicalizeMailbox(email)).length > 0;
 }
 
 /** Finds all matches with all their locations, in the order of the query, the nearest first. */
@@ -51,7 +48,7 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
   const getSubject = (
     identity: Pick<FindSubject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
   ): FindSubject | undefined => {
-    const matches = matcher.match(identity.entryType, identity.value);
+    const matches = matcher.match(identity.value);
     if (matches.length === 0) return undefined;
     const { kind, key, value, entryType, verdictScope } = identity;
     const id = `${kind} ${key}`;

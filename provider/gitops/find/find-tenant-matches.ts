@@ -7,7 +7,12 @@ import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { ENTRY_LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { IdentityBuilder, isTenantOfReading, type TenantIdentity } from "../../settings/tenant-identity";
+import {
+  IdentityBuilder,
+  isIdentifiedByEntries,
+  isTenantOfReading,
+  type TenantIdentity,
+} from "../../settings/tenant-identity";
 import { buildDecisions } from "./decisions";
 import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
 import type { TenantMatches, UnreadSource } from "./find-schema";
@@ -40,22 +45,29 @@ type ReadOutcome<Name extends string, T> =
   | ({ readonly [_ in Name]?: undefined } & { readonly error: unknown })
   | undefined;
 
+/** The options of {@link readMatchingRows}. */
+export interface MatchingRowsOptions {
+  /** Called on the first response of the service. */
+  readonly onAnswered?: () => void;
+  /** The expected mailboxes; if given, VIPs are always read to verify the tenant. */
+  readonly expected?: ExpectedMailboxes;
+  /** An earlier reading of the tenant, which is looked for among all rows. */
+  readonly earlier?: TenantIdentity;
+  /** Whether to read the VIPs also if the entries don't identify the tenant. Default: false. */
+  readonly isIdentityNeeded?: boolean;
+}
+
 /**
  * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only
  * matching rows.
  *
- * @param onAnswered called on the first response of the service.
- * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
- * @param earlier an earlier reading of the tenant, which is looked for among all rows.
  * @throws {ServiceError} if one of the lists can't be read.
  * @throws {OtherTenantError} if the VIPs belong to another tenant.
  */
 export async function readMatchingRows(
   client: SettingsClient,
   matcher: Matcher,
-  onAnswered: () => void = () => {},
-  expected?: ExpectedMailboxes,
-  earlier?: TenantIdentity,
+  { onAnswered = () => {}, expected, earlier, isIdentityNeeded = false }: MatchingRowsOptions = {},
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
     let pages = 0;
@@ -78,10 +90,16 @@ export async function readMatchingRows(
     reader.addVip(row.email);
     return isMatchingVip(matcher, row);
   };
-  if (expected !== undefined) reader.markVipsRead();
-  const vips =
-    matcher.canMatchMailbox || expected !== undefined ? client.vipEmployees.readAll({ onPage: onPage(), keep }) : [];
-  const [rows, vipRows] = await Promise.all([Promise.all(entries), vips]);
+  const readVips = async (): Promise<readonly VipEmployeeRow[]> => {
+    const matchingVips = await client.vipEmployees.readAll({ onPage: onPage(), keep });
+    reader.markVipsRead();
+    return matchingVips;
+  };
+  const vips = matcher.canMatchMailbox || expected !== undefined ? readVips() : undefined;
+  const [rows, earlyVips] = await Promise.all([Promise.all(entries), vips]);
+  const areVipsMissing = earlyVips === undefined && isIdentityNeeded;
+  const vipRows =
+    earlyVips ?? (areVipsMissing && !isIdentifiedByEntries(reader.build(client.baseUrl)) ? await readVips() : []);
   const mismatch = expected && explainTenantMismatch(mailboxes, expected);
   if (mismatch !== undefined) throw new OtherTenantError(mismatch);
   const identity = reader.build(client.baseUrl, client.serviceTimeMs);

@@ -32,9 +32,9 @@ export function buildChangeDetails(
 ): ChangeDetail[] {
   const isAlarming = change.alarm !== "none";
   const details: ChangeDetail[] = [
-    { label: "accepted", text: describeAcceptedRisk(change), isAlarming },
+    { label: "risk", text: describeAcceptedRisk(change), isAlarming },
     ...DETAIL_NAMES.map((name) => ({ label: name, text: describeDetailChange(change, name) })),
-    { label: "why", text: change.why === undefined ? [] : [untrustedSentence(change.why)] },
+    { label: "reason", text: change.why === undefined ? [] : [untrustedSentence(change.why)] },
     { label: "replaces", text: describeReplacements(change) },
     ...buildMailDetails(plan, change, allows),
     ...(change.evidence?.applies === false ? [] : buildBacktestDetails(plan, allows, denies)),
@@ -45,9 +45,9 @@ export function buildChangeDetails(
         isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
       }),
     ),
-    { label: "asked for", text: describeRequest(change) },
+    { label: "approval", text: describeRequest(change) },
     { label: "declared", text: describeOrigin(change) },
-    { label: "held", text: describeCreation(change.before) },
+    { label: "tenant", text: describeCreation(change.before) },
   ];
   const nonEmptyDetails = details.filter(({ text }) => text.length > 0);
   return [
@@ -60,17 +60,17 @@ export function buildChangeDetails(
 export interface ChangeDetail {
   readonly label:
     | "mail"
-    | "details"
+    | "actions"
     | "reports"
     | "backtest"
     | "finding"
-    | "accepted"
+    | "risk"
     | DetailName
-    | "why"
+    | "reason"
     | "replaces"
-    | "asked for"
+    | "approval"
     | "declared"
-    | "held";
+    | "tenant";
   readonly text: SafeText;
   /** Whether this detail raises the alarm. */
   readonly isAlarming?: boolean;
@@ -88,19 +88,19 @@ export function buildMailDetails(
     return [
       {
         label: "mail",
-        text: ["Nothing can be said of it: the service does not tell a threat's IP address."],
+        text: ["No evidence: the service doesn't report the IP addresses of threats."],
       },
     ];
   }
   const isAlarming = change.alarm !== "none" && (evidence.threats > 0 || evidence.reports > 0);
   return [
     { label: "mail", text: describeThreats(plan, change, evidence, allows), isAlarming },
-    { label: "details", text: describeActions(change, evidence), isAlarming },
+    { label: "actions", text: describeActions(change, evidence), isAlarming },
     { label: "reports", text: describeReports(evidence), isAlarming },
   ];
 }
 
-/** Formats `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
+/** Formats `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; 31 would have been delivered.` */
 function describeThreats(
   plan: Pick<Plan, "evidence">,
   { kind }: Pick<PlanChange, "kind">,
@@ -108,15 +108,15 @@ function describeThreats(
   allows: BacktestAllow | undefined,
 ): SafeText {
   const window = `in ${formatCount(plan.evidence.days, "day")}`;
-  const direction = kind === "vip" ? "to it" : "from it";
-  if (evidence.threats === 0) return safeText`No threat ${direction} ${window}.`;
+  const direction = kind === "vip" ? "to this mailbox" : "from this sender";
+  if (evidence.threats === 0) return safeText`No threats ${direction} ${window}.`;
   const verdicts = formatCounts(evidence.verdicts, evidence.threats);
   const lastText = evidence.last === undefined ? [] : safeText`, last ${formatDay(evidence.last)}`;
   const hasRecipients = kind === "entry" && evidence.recipientCount > 0;
   const recipientText = hasRecipients ? `; to ${describePeopleCount(evidence.recipientCount, evidence.vipCount)}` : "";
   const letThroughText =
-    allows === undefined || allows.letThrough === 0 ? [] : safeText`; it would have let ${allows.letThrough} through`;
-  return safeText`${formatCount(evidence.threats, "threat")} ${kind === "vip" ? "to it " : ""}${window}${
+    allows === undefined || allows.letThrough === 0 ? [] : safeText`; ${allows.letThrough} would have been delivered`;
+  return safeText`${formatCount(evidence.threats, "threat")} ${kind === "vip" ? "to this mailbox " : ""}${window}${
     verdicts.length > 0 ? safeText`, ${verdicts}` : []
   }${lastText}${recipientText}${letThroughText}.`;
 }
@@ -142,8 +142,8 @@ function describeReports({ reports, reportVerdicts, lastReport }: Evidence): Saf
   if (reports === 0) return [];
   const verdicts = formatCounts(reportVerdicts, reports);
   const lastText = lastReport === undefined ? [] : safeText`, last ${formatDay(lastReport)}`;
-  return safeText`Users reported it ${reports === 1 ? "once" : formatCount(reports, "time")}${lastText}${
-    verdicts.length > 0 ? safeText`; the analysis said: ${verdicts}` : []
+  return safeText`${formatCount(reports, "user report")}${lastText}${
+    verdicts.length > 0 ? safeText`; analysis: ${verdicts}` : []
   }.`;
 }
 
@@ -175,12 +175,12 @@ function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies
   if (allows !== undefined) {
     const { letThrough, verdicts } = allows;
     if (letThrough === 0)
-      return [{ label: "backtest", text: [`By estimate, it would have let nothing through ${window}.`] }];
+      return [{ label: "backtest", text: [`Estimate: no threats would have been delivered ${window}.`] }];
     const verdictText = formatCounts(verdicts, letThrough);
     return [
       {
         label: "backtest",
-        text: safeText`By estimate, ${formatCount(letThrough, "threat")} that ${letThrough === 1 ? "was" : "were"} stopped would have come through${
+        text: safeText`Estimate: ${formatCount(letThrough, "stopped threat")} would have been delivered${
           verdictText.length > 0 ? safeText` (${verdictText})` : []
         }${describeRecipients(allows)}.`,
         isAlarming: true,
@@ -189,11 +189,11 @@ function buildBacktestDetails({ evidence }: Plan, allows?: BacktestAllow, denies
   }
   if (denies === undefined) return [];
   const { matched, stopped } = denies;
-  if (matched === 0) return [{ label: "backtest", text: [`By estimate, nothing would have come under it ${window}.`] }];
+  if (matched === 0) return [{ label: "backtest", text: [`Estimate: no matching threats ${window}.`] }];
   const detailText =
     stopped === 0
-      ? safeText`By estimate, ${formatCount(matched, "threat")} came under it ${window}, all stopped without it.`
-      : safeText`By estimate, of ${formatCount(matched, "threat")} it would have stopped the ${stopped} that reached a mailbox${describeRecipients(denies)}.`;
+      ? safeText`Estimate: ${formatCount(matched, "matching threat")} ${window}, all stopped without this entry.`
+      : safeText`Estimate: of ${formatCount(matched, "matching threat")}, this entry would have stopped the ${stopped} that reached a mailbox${describeRecipients(denies)}.`;
   return [{ label: "backtest", text: detailText }];
 }
 
@@ -217,7 +217,7 @@ const MAX_RECIPIENTS = 4;
 
 function describeAcceptedRisk({ accepted, after }: PlanChange): SafeText {
   const reason = accepted ?? after?.acceptRisk;
-  return reason === undefined ? [] : safeText`The risk, because: ${untrusted(reason)}`;
+  return reason === undefined ? [] : safeText`accepted: ${untrusted(reason)}`;
 }
 
 function describeReplacements({ mayReplace = [], after }: PlanChange): SafeText {
@@ -226,7 +226,7 @@ function describeReplacements({ mayReplace = [], after }: PlanChange): SafeText 
     const creationText = describeCreation(before);
     return safeText`${after?.list ?? "entry"} ${untrusted(key)}${creationText.length > 0 ? safeText` (${creationText})` : []}${describeEntryDetails(before)}`;
   });
-  return safeText`Where the service holds one entry of a value only, it takes the place of ${joinWithAnd(replacements)}.`;
+  return safeText`If the service allows only one entry per value, this replaces ${joinWithAnd(replacements)}.`;
 }
 
 function describeDetailChange({ before, after }: PlanChange, name: DetailName): SafeText {
@@ -235,7 +235,7 @@ function describeDetailChange({ before, after }: PlanChange, name: DetailName): 
     const onlyValue = old ?? current;
     return onlyValue === undefined ? [] : [untrusted(onlyValue)];
   }
-  if (old === current) return current === undefined ? [] : safeText`${untrusted(current)} (as it was)`;
+  if (old === current) return current === undefined ? [] : safeText`${untrusted(current)} (unchanged)`;
   const formatOptionalValue = (text: string | undefined): SafeText =>
     text === undefined ? ["(none)"] : [untrusted(text)];
   return safeText`${formatOptionalValue(old)} → ${formatOptionalValue(current)}`;
@@ -244,7 +244,7 @@ function describeDetailChange({ before, after }: PlanChange, name: DetailName): 
 function describeRequest({ expires, ...change }: PlanChange): SafeText {
   const parts = labelTextFields(pickMetadata(change)).map(([label, text]) => safeText`${label} ${untrusted(text)}`);
   if (expires !== undefined)
-    parts.push(expires === "never" ? ["never expires"] : safeText`until ${formatDay(expires)}`);
+    parts.push(expires === "never" ? ["never expires"] : safeText`expires ${formatDay(expires)}`);
   return joinTexts(parts, ", ");
 }
 
@@ -253,7 +253,7 @@ function describeOrigin({ place, overrides, resource }: PlanChange): SafeText {
   if (place !== undefined) parts.push(describeLine(place));
   if (resource !== undefined) parts.push(safeText`resource ${untrusted(resource)}`);
   if (overrides !== undefined && overrides.length > 0) {
-    parts.push(safeText`in place of ${describeLocations(overrides)}`);
+    parts.push(safeText`overrides ${describeLocations(overrides)}`);
   }
   return joinTexts(parts, ", ");
 }

@@ -18,7 +18,7 @@ import type { BacktestExample, ExpiredItem, PlanChange, PlanEntryState, Unmanage
  * a link with the following full stop.
  */
 export function describeIdentifier(name: string): SafeText {
-  if (name === "none") return ["not acted on"];
+  if (name === "none") return ["no action"];
   return /^(?!.*www$)[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name) ? [name.replaceAll("_", " ")] : [untrusted(name)];
 }
 
@@ -46,7 +46,7 @@ export function formatListName({ kind, list }: { readonly kind: "entry" | "vip";
   return kind === "vip" ? "VIP" : (list ?? "entry");
 }
 
-/** Formats an undeclared entry: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
+/** Formats an undeclared entry: `allow clicked.example (domain, created by … on 2026-11-02): by hand`. */
 export function describeUnmanaged(item: UnmanagedItem): SafeText {
   const details = joinTexts(
     [describeEntryKind(item), describeCreation(item.before)].filter(({ length }) => length > 0),
@@ -68,16 +68,16 @@ export function describeHiddenUnmanaged(hidden: readonly UnmanagedItem[]): strin
   return `${formatNumber(hidden.length)} more, ${allows === 0 ? "none of them an allow" : `${formatNumber(allows)} of them ${allows === 1 ? "an allow" : "allows"}`}`;
 }
 
-/** Formats `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
+/** Formats `allow old.example: expired on 2026-10-31, still at the tenant, settings/acme.yaml:18`. */
 export function describeExpired(item: ExpiredItem): SafeText {
   const { value, expires, place, isThere, stays } = item;
   const locationText = place === undefined ? [] : safeText`, ${describeLine(place)}`;
   const stateText = !isThere
-    ? "the tenant does not hold it"
+    ? "not at the tenant"
     : stays === true
-      ? "the tenant still holds it, and the next run leaves it"
-      : "the tenant still holds it";
-  return safeText`${formatListName(item)} ${describeValue(value)}: until ${formatDay(expires)}, ${stateText}${locationText}`;
+      ? "still at the tenant, and not removed by the next run"
+      : "still at the tenant";
+  return safeText`${formatListName(item)} ${describeValue(value)}: expired on ${formatDay(expires)}, ${stateText}${locationText}`;
 }
 
 /** Formats `settings/acme.yaml:12`; empty without a location. */
@@ -86,7 +86,7 @@ export function describeLine(location: Place | undefined): SafeText {
 }
 
 /** The heading of the override section. */
-export const OVERRIDES_HEADING = "Looser here than what is included";
+export const OVERRIDES_HEADING = "Overrides of included files";
 
 /** Formats an override with its line. */
 export function describeOverride({ place, message }: Finding): SafeText {
@@ -126,5 +126,5 @@ const TYPE_LABELS = { domain: "domain", ip: "IP address", email_address: "mailbo
 export function describeCreation(before: PlanEntryState | undefined): SafeText {
   const authorText = before?.by === undefined ? [] : safeText` by ${untrusted(before.by)}`;
   const timeText = before?.at === undefined ? [] : safeText` on ${formatDay(before.at)}`;
-  return authorText.length + timeText.length > 0 ? safeText`made${authorText}${timeText}` : [];
+  return authorText.length + timeText.length > 0 ? safeText`created${authorText}${timeText}` : [];
 }

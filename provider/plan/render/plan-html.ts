@@ -51,6 +51,7 @@ ${renderChangesHtml(view, "`--format json` shows all of them")}
 ${renderAsides(view)}
 </main>
 <footer>
+${view.unmanagedNote.length === 0 ? "" : html`<p>${renderHtmlText(view.unmanagedNote)}</p>`}
 <p>Digest <code>${plan.digest}</code></p>
 </footer>`,
   });
@@ -70,7 +71,7 @@ export function renderChangesHtml(
   return html`${allChanges.length > FILTER_THRESHOLD ? renderFilters(view, allChanges) : ""}
 ${renderChangeGroup("Danger", "danger", dangers, fullListHint)}
 ${renderChangeGroup("Risk accepted", "accepted", accepted, fullListHint)}
-${renderChangeGroup("Needs a look", "warning", warnings, fullListHint)}
+${renderChangeGroup("Warnings", "warning", warnings, fullListHint)}
 ${renderChangeGroup("No risks found", "calm", others, fullListHint)}`;
 }
 
@@ -102,7 +103,7 @@ function renderOverrides({ overrides }: PlanView): Html | undefined {
       "",
       [overrides.map((finding) => () => html`<li>${renderHtmlText(describeOverride(finding))}</li>`.toString())],
       MAX_ASIDE_BYTES,
-      (rest) => html`<li>… and ${formatNumber(rest)} more; \`lint\` tells all of them</li>`.toString(),
+      (rest) => html`<li>… and ${formatNumber(rest)} more; \`lint\` shows all of them</li>`.toString(),
     ),
   )}</ul></section>`;
 }
@@ -110,8 +111,8 @@ function renderOverrides({ overrides }: PlanView): Html | undefined {
 const SEVERITY_LABELS = {
   danger: "Danger",
   accepted: "Risk accepted",
-  warning: "Needs a look",
-  none: "Nothing against",
+  warning: "Warnings",
+  none: "No risks found",
 } as const;
 const LIST_LABELS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
 
@@ -234,14 +235,14 @@ function renderChangeLine(changeView: ChangeView): Html {
 function renderBrief({ details }: ChangeView): Html {
   const briefDetails = details.filter(({ label }) => BRIEF_LABELS.has(label));
   return html`<span class="note">${briefDetails.map(
-    ({ label, text }) => html`<span class="of-${label.replace(" ", "-")}">${renderHtmlText(shortenText(text))}</span>`,
+    ({ label, text }) => html`<span class="of-${label}">${renderHtmlText(shortenText(text))}</span>`,
   )}</span>`;
 }
 
-const BRIEF_LABELS: ReadonlySet<string> = new Set(["accepted", ...DETAIL_NAMES, "mail", "asked for"]);
+const BRIEF_LABELS: ReadonlySet<string> = new Set(["risk", ...DETAIL_NAMES, "mail", "approval"]);
 
 /** Labels that the charts replace. */
-const CHART_LABELS: ReadonlySet<string> = new Set(["details"]);
+const CHART_LABELS: ReadonlySet<string> = new Set(["actions"]);
 
 function shortenText(text: SafeText): SafeText {
   return text.map((label) =>
@@ -264,7 +265,7 @@ function renderEvidence({
   senderCount,
 }: Evidence): Html | undefined {
   if (threats === 0) return undefined;
-  return html`<div class="charts">${renderChart("What the threats were", verdicts)}${renderChart("What was done with them", actions)}${renderPeople(
+  return html`<div class="charts">${renderChart("Verdicts", verdicts)}${renderChart("Actions", actions)}${renderPeople(
     "To",
     recipients,
     recipientCount,
@@ -330,23 +331,23 @@ function renderExamples({ allows }: ChangeView): Html | undefined {
         subject,
       )}${renderCell("Verdict", name === undefined ? undefined : describeIdentifier(name))}</tr>`,
   );
-  return html`<div class="table" tabindex="0"><table><caption>${formatCount(allows.examples.length, "example")} of the ${formatNumber(
+  return html`<div class="table" tabindex="0"><table><caption>${formatCount(allows.examples.length, "example")} of ${formatNumber(
     allows.letThrough,
-  )} that would have come through</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+  )} threats that would have been delivered</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function renderAsides(view: PlanView): Html {
   const { findings, expired, unmanaged, unmatchedDenies, basis } = view;
   return html`${renderPlanAside(
-    "Findings in what does not change",
+    "Findings on unchanged entries",
     findings.map((finding) => safeText`${describeLine(finding.place)} ${describeFinding(finding)}`),
-  )}${renderPlanAside("Expired, so no longer declared", expired.map(describeExpired), {
+  )}${renderPlanAside("Expired", expired.map(describeExpired), {
     hidden: (count) => describeHidden(expired.slice(-count).map(getExpiredTransition)),
-  })}${renderPlanAside("Left alone: at the tenant, and nobody declares it", unmanaged.map(describeUnmanaged), {
+  })}${renderPlanAside("Unmanaged", unmanaged.map(describeUnmanaged), {
     hidden: (count) => describeHiddenUnmanaged(unmanaged.slice(-count)),
-  })}${renderPlanAside("Denies that no threat came under", unmatchedDenies?.keys.map(describeValue) ?? [], {
+  })}${renderPlanAside("Denies without a matching threat", unmatchedDenies?.keys.map(describeValue) ?? [], {
     first: unmatchedDenies?.words,
-  })}${renderPlanAside("What this rests on", basis, { isOpen: true })}`;
+  })}${renderPlanAside("Data used", basis, { isOpen: true })}`;
 }
 
 function renderPlanAside(

@@ -24,9 +24,9 @@ import {
 } from "./plan-descriptions";
 import {
   buildPlanView,
-  type ChangeCount,
   type ChangeView,
   countChangeKinds,
+  formatOtherCounts,
   type PlanStatus,
   type PlanView,
 } from "./plan-view";
@@ -110,20 +110,20 @@ function buildSections(view: PlanView, fullListHint: string): MarkdownSection[] 
   sections.push(...buildChangeSections(view, fullListHint));
   const asides: [title: string, lines: readonly SafeText[], hidden?: (count: number) => string][] = [
     [
-      "Findings in what does not change",
+      "Findings on unchanged entries",
       view.findings.map((finding) => safeText`${describeLine(finding.place)} ${describeFinding(finding)}`),
     ],
     [
-      "Expired, so no longer declared",
+      "Expired",
       view.expired.map(describeExpired),
       (count) => describeHidden(view.expired.slice(-count).map(getExpiredTransition)),
     ],
     [
-      "Left alone: at the tenant, and nobody declares it",
+      "Unmanaged",
       view.unmanaged.map(describeUnmanaged),
       (count) => describeHiddenUnmanaged(view.unmanaged.slice(-count)),
     ],
-    ["Denies that no threat came under", view.unmatchedDenies?.keys.map(describeValue) ?? []],
+    ["Denies without a matching threat", view.unmatchedDenies?.keys.map(describeValue) ?? []],
   ];
   for (const [title, lines, describeHiddenCount] of asides) {
     const intro = title.startsWith("Denies") ? view.unmatchedDenies?.words : undefined;
@@ -148,7 +148,7 @@ export function buildChangeSections(
   const groups = [
     { title: "Danger", all: dangers, share: 0.6, form: renderChangeViews },
     { title: "Risk accepted", all: accepted, share: 0.5, form: renderChangeViews },
-    { title: "Needs a look", all: warnings, share: 0.4, form: renderChangeViews },
+    { title: "Warnings", all: warnings, share: 0.4, form: renderChangeViews },
     { title: "No risks found", all: others, share: 0.8, form: renderChangeTable },
   ];
   return groups
@@ -174,12 +174,10 @@ export function renderPlanHeader(
     mood,
     verdict,
     headline,
+    summary,
     tallies,
-  }: Pick<PlanView, "mood" | "verdict" | "headline"> & {
-    readonly tallies: readonly ChangeCount[];
-  },
+  }: Pick<PlanView, "mood" | "verdict" | "headline" | "summary" | "tallies">,
 ): string {
-  const counts = tallies.map(({ sign, word, count }) => `**${sign}${formatNumber(count)}** ${word}`);
   return [
     PLAN_COMMENT_MARKER,
     `## Email security plan ${subjectText}`,
@@ -187,7 +185,7 @@ export function renderPlanHeader(
     `> [!${ALERT_TYPES[mood]}]`,
     `> **${verdict}.** ${renderMarkdownText(headline, { limit: 60 })}`,
     "",
-    counts.join(" · "),
+    `**${summary}** ${formatOtherCounts({ tallies })}`,
     "",
     "",
   ].join("\n");
@@ -202,10 +200,11 @@ const ALERT_TYPES: Readonly<Record<PlanStatus, string>> = {
   nothing: "NOTE",
 };
 
-function formatPlanFooter({ basis, source, digest }: PlanView, artifact: string): string {
+function formatPlanFooter({ basis, source, unmanagedNote, digest }: PlanView, artifact: string): string {
   const lines = [...basis, safeText`Source: ${source}.`].map((text) => `- ${renderMarkdownText(text, { limit: 80 })}`);
-  const basisText = renderMarkdownDetails("What this rests on", `${lines.join("\n")}\n`);
-  return `${basisText}\n${artifact}Digest: ${formatMarkdownCode(digest, 100)}\n`;
+  const basisText = renderMarkdownDetails("Data used", `${lines.join("\n")}\n`);
+  const noteText = unmanagedNote.length === 0 ? "" : `${renderMarkdownText(unmanagedNote, { limit: 400 })}\n\n`;
+  return `${basisText}\n${noteText}${artifact}Digest: ${formatMarkdownCode(digest, 100)}\n`;
 }
 
 /**
@@ -273,7 +272,7 @@ function formatChange(changeView: ChangeView): string {
     ]),
   );
   const content = ["| When | From | To | Subject | Verdict |", "|---|---|---|---|---|", ...rows, ""].join("\n");
-  return `${lines.join("\n")}${renderMarkdownDetails("Examples of what would have come through", content)}\n`;
+  return `${lines.join("\n")}${renderMarkdownDetails("Examples of threats that would have been delivered", content)}\n`;
 }
 
 const MAX_DETAILS = 20;
@@ -313,7 +312,7 @@ function renderChangeTable(
     "",
     `<details${changeViews.length <= MAX_OPEN_ROWS ? " open" : ""}><summary>${formatKinds(changeViews)}</summary>`,
     "",
-    "| Change | Comment | Asked for, where | What our mail says |",
+    "| Change | Details | Approval, location | Mail |",
     "|---|---|---|---|",
     "",
   ].join("\n");
@@ -332,8 +331,8 @@ function formatChangeRow({ change, sign, word, list, kind, details }: ChangeView
     );
   return renderMarkdownRow([
     safeText`\`${sign}\` ${word} ${list}<br>${describeValue(change.value)}${kind.length > 0 ? safeText`<br>${kind}` : []}`,
-    joinDetails(...DETAIL_NAMES, "why", "replaces", "accepted", "finding"),
-    joinDetails("asked for", "declared", "held"),
+    joinDetails(...DETAIL_NAMES, "reason", "replaces", "risk", "finding"),
+    joinDetails("approval", "declared", "tenant"),
     joinDetails("mail", "reports", "backtest"),
   ]);
 }

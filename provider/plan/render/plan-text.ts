@@ -13,7 +13,7 @@ import {
   describeValue,
   OVERRIDES_HEADING,
 } from "./plan-descriptions";
-import { buildPlanView, type ChangeView, countChangeKinds, type PlanStatus } from "./plan-view";
+import { buildPlanView, type ChangeView, countChangeKinds, formatOtherCounts, type PlanStatus } from "./plan-view";
 
 export interface PlanTextOptions {
   /** Whether to use colours. Default: false. No information is conveyed by colour alone. */
@@ -43,7 +43,7 @@ export function renderPlanText(
   page.addText(view.source, { style: "dim" });
   page.addBlankLine();
   page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: STATUS_STYLES[view.mood] });
-  page.addText([view.tallies.map(({ sign, word, count }) => `${sign}${formatNumber(count)} ${word}`).join("  ")]);
+  page.addText([[view.summary, formatOtherCounts(view)].join(" ")], { style: "bold" });
   for (const { code, message } of view.blockers) {
     page.addHeading(safeText`Refused by ${untrusted(code)}`, "red");
     page.addVerbatim(message, INDENT);
@@ -59,11 +59,11 @@ export function renderPlanText(
   );
   renderConcerning(page, "Danger", view.dangers, "red");
   renderConcerning(page, "Risk accepted", view.accepted, "yellow");
-  renderConcerning(page, "Needs a look", view.warnings, "yellow");
+  renderConcerning(page, "Warnings", view.warnings, "yellow");
   renderUnremarkable(page, view.others, limit, fullListHint);
   renderLimitedList(
     page,
-    "Findings in what does not change",
+    "Findings on unchanged entries",
     view.findings,
     limit,
     (finding) =>
@@ -72,7 +72,7 @@ export function renderPlanText(
   );
   renderLimitedList(
     page,
-    "Expired, so no longer declared",
+    "Expired",
     view.expired,
     limit,
     describeExpired,
@@ -80,14 +80,14 @@ export function renderPlanText(
   );
   renderLimitedList(
     page,
-    "Left alone: at the tenant, and nobody declares it",
+    "Unmanaged",
     view.unmanaged,
     asideLimit,
     describeUnmanaged,
     (hidden) => `${describeHiddenUnmanaged(hidden)}; ${fullListHint}`,
   );
   if (view.unmatchedDenies !== undefined) {
-    page.addHeading(["Denies that no threat came under"]);
+    page.addHeading(["Denies without a matching threat"]);
     page.addText(view.unmatchedDenies.words, { indent: INDENT });
     const keys = view.unmatchedDenies.keys.slice(0, asideLimit).map(describeValue);
     const hiddenCount = view.unmatchedDenies.keys.length - keys.length;
@@ -95,9 +95,10 @@ export function renderPlanText(
       indent: INDENT,
     });
   }
-  page.addHeading(["What this rests on"]);
+  page.addHeading(["Data used"]);
   for (const text of view.basis) page.addText(text, { indent: INDENT });
   page.addBlankLine();
+  if (view.unmanagedNote.length > 0) page.addText(view.unmanagedNote);
   page.addText(safeText`Digest ${untrusted(plan.digest)}`, { style: "dim" });
   return page.toString();
 }
@@ -119,16 +120,7 @@ const DETAIL_LAYOUT = { indent: 6, labelWidth: 9 };
 function renderConcerning(page: TextPage, title: string, changeViews: readonly ChangeView[], style: Style): void {
   if (changeViews.length === 0) return;
   page.addHeading([`${title} (${formatNumber(changeViews.length)})`], style);
-  changeViews.forEach((changeView, index) => {
-    if (index > 0) page.addBlankLine();
-    renderChangeTitle(page, changeView);
-    for (const { label, text, isAlarming } of changeView.details) {
-      page.addLabeledText(label, text, { ...DETAIL_LAYOUT, style: isAlarming === true ? style : "dim" });
-    }
-    for (const example of changeView.allows?.examples ?? []) {
-      page.addLabeledText("example", describeExample(example), { ...DETAIL_LAYOUT, style: "dim" });
-    }
-  });
+  renderChanges(page, changeViews, style);
 }
 
 function renderUnremarkable(
@@ -139,13 +131,7 @@ function renderUnremarkable(
 ): void {
   if (changeViews.length === 0) return;
   page.addHeading([`No risks found (${formatNumber(changeViews.length)})`], "green");
-  for (const changeView of changeViews.slice(0, limit)) {
-    renderChangeTitle(page, changeView);
-    const details = changeView.details.map(({ label, text }) =>
-      UNLABELED_DETAILS.has(label) ? text : safeText`${label}: ${text}`,
-    );
-    if (details.length > 0) page.addText(joinTexts(details, " · "), { indent: DETAIL_LAYOUT.indent, style: "dim" });
-  }
+  renderChanges(page, changeViews.slice(0, limit), "dim");
   if (changeViews.length <= limit) return;
   const hiddenChanges = changeViews.slice(limit);
   page.addText([`… and ${formatNumber(hiddenChanges.length)} more:`], { indent: INDENT });
@@ -154,17 +140,19 @@ function renderUnremarkable(
   page.addText([fullListHint], { indent: INDENT });
 }
 
-/** Labels whose text is clear without them. */
-const UNLABELED_DETAILS: ReadonlySet<string> = new Set([
-  "replaces",
-  "mail",
-  "details",
-  "reports",
-  "backtest",
-  "asked for",
-  "declared",
-  "held",
-]);
+/** Renders each change with one detail per line, in aligned columns. */
+function renderChanges(page: TextPage, changeViews: readonly ChangeView[], alarmStyle: Style): void {
+  changeViews.forEach((changeView, index) => {
+    if (index > 0 && (changeViews[index - 1]?.details.length ?? 0) > 0) page.addBlankLine();
+    renderChangeTitle(page, changeView);
+    for (const { label, text, isAlarming } of changeView.details) {
+      page.addLabeledText(label, text, { ...DETAIL_LAYOUT, style: isAlarming === true ? alarmStyle : "dim" });
+    }
+    for (const example of changeView.allows?.examples ?? []) {
+      page.addLabeledText("example", describeExample(example), { ...DETAIL_LAYOUT, style: "dim" });
+    }
+  });
+}
 
 function renderChangeTitle(page: TextPage, { change, sign, word, list, kind }: ChangeView): void {
   const kindText = kind.length > 0 ? safeText` (${kind})` : [];

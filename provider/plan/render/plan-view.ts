@@ -3,6 +3,7 @@ import {
   formatCount,
   formatMinute,
   formatNumber,
+  joinTexts,
   joinWithAnd,
   type SafeText,
   safeText,
@@ -10,6 +11,7 @@ import {
   untrustedSentence,
 } from "../../render/safe-text";
 import { sortByDanger } from "../../settings/danger";
+import { quoteShellWord } from "../../settings/shell-word";
 import {
   type Alarm,
   type BacktestAllow,
@@ -28,7 +30,7 @@ import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descript
 
 /**
  * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes,
- * what does the mail evidence say, who requested it, what is left alone, what is it based on.
+ * what does the mail evidence say, who requested it, what is unmanaged, what is it based on.
  */
 export interface PlanView {
   readonly mood: PlanStatus;
@@ -38,6 +40,8 @@ export interface PlanView {
   /** `acme at mail-security.example`. */
   readonly tenant: SafeText;
   readonly source: SafeText;
+  /** The same formula in all reports: `Plan: 1 to add, 2 to change, 0 to remove`. */
+  readonly summary: string;
   readonly tallies: readonly ChangeCount[];
   readonly blockers: Plan["guards"];
   /** Overrides by which this tenant weakens settings of included files. */
@@ -57,6 +61,8 @@ export interface PlanView {
   readonly unmatchedDenies?: { readonly words: SafeText; readonly keys: readonly string[] };
   /** The data that the plan is based on, one sentence each. */
   readonly basis: readonly SafeText[];
+  /** Says how to list the unmanaged entries; empty if there are none. */
+  readonly unmanagedNote: SafeText;
   readonly digest: string;
 }
 
@@ -111,6 +117,7 @@ export function buildPlanView(plan: Plan): PlanView {
     headline: formatHeadline(plan, dangers.length, accepted.length, warnings.length),
     tenant: safeText`${untrusted(plan.tenant.name)} at ${untrusted(plan.tenant.host)}`,
     source: formatSource(plan),
+    summary: formatPlanSummary(plan.counts),
     tallies: buildTotals(plan),
     blockers: plan.guards,
     overrides: sortBySeverity(plan.findings.filter(isOverrideFinding)),
@@ -123,6 +130,7 @@ export function buildPlanView(plan: Plan): PlanView {
     expired: sortByDanger(plan.expired, getExpiredTransition),
     ...getUnmatchedDenies(plan),
     basis: describeBasis(plan),
+    unmanagedNote: formatUnmanagedNote(plan),
     digest: plan.digest,
   };
 }
@@ -131,14 +139,14 @@ const STATUS_LABELS: Readonly<Record<PlanStatus, string>> = {
   refused: "Refused",
   danger: "Danger",
   accepted: "Risk accepted",
-  warning: "Needs a look",
-  none: "Looks fine",
-  nothing: "Nothing to do",
+  warning: "Warning",
+  none: "No risks found",
+  nothing: "No changes",
 };
 
-/** Returns the name of a plan's status. A plan without findings is reported as fine only if all evidence was read. */
+/** Returns the name of a plan's status. It says that there are no risks only if all evidence was read. */
 export function getPlanVerdict(status: PlanStatus, isComplete: boolean): string {
-  return status === "none" && !isComplete ? "No finding" : STATUS_LABELS[status];
+  return status === "none" && !isComplete ? "Incomplete evidence" : STATUS_LABELS[status];
 }
 
 /** Open risks come before accepted ones. */
@@ -161,32 +169,31 @@ function getBlockerName(code: string): SafeText {
 }
 
 const BLOCKER_NAMES: Readonly<Record<string, string>> = {
-  "removal-guard": "the guard against mass removal",
-  exists: "an entry that is there already",
-  protect: "what is protected",
-  ignore: "what is ignored",
+  "removal-guard": "the removal guard",
+  exists: "an existing entry",
+  protect: "`protect`",
+  ignore: "`ignore`",
   preview: "the preview",
   [FAIL_ON_BLOCKER]: "`--fail-on`",
-  "other-tenant": "the key being another tenant's, as it seems",
+  "other-tenant": "a key that seems to open another tenant",
 };
 
 function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings: number): SafeText {
   const { changes, guards, evidence } = plan;
   const risks: SafeText[] = [];
-  if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${formatNumber(dangers)} are dangerous`]);
-  if (accepted > 0)
-    risks.push([accepted === 1 ? "1 is an accepted risk" : `${formatNumber(accepted)} are accepted risks`]);
-  if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${formatNumber(warnings)} need a look`]);
+  if (dangers > 0) risks.push([`${formatNumber(dangers)} dangerous`]);
+  if (accepted > 0) risks.push([`${formatNumber(accepted)} with an accepted risk`]);
+  if (warnings > 0) risks.push([`${formatNumber(warnings)} with a warning`]);
   const total = formatCount(changes.length, "change");
-  const riskText = risks.length > 0 ? safeText`Of ${total}, ${joinWithAnd(risks)}.` : [];
+  const riskText = risks.length > 0 ? safeText`${total}: ${joinTexts(risks, ", ")}.` : [];
   if (guards.length > 0) {
     const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MAX_CODES).map(getBlockerName);
-    return safeText`This run would be refused, by ${joinWithAnd(codes)}. ${riskText.length > 0 ? riskText : `It has ${total}.`}`;
+    return safeText`Blocked by ${joinWithAnd(codes)}. ${riskText.length > 0 ? riskText : `${total}.`}`;
   }
-  if (changes.length === 0) return safeText`${untrusted(plan.tenant.name)} holds what is declared.`;
+  if (changes.length === 0) return safeText`${untrusted(plan.tenant.name)} matches its declared state.`;
   if (risks.length > 0) return riskText;
-  if (evidence.complete) return safeText`${total}, with no risks found.`;
-  return safeText`${total}, with no finding; but the evidence from the tenant's mail is incomplete.`;
+  if (evidence.complete) return safeText`${total}, and complete mail evidence.`;
+  return safeText`${total} without a finding. The mail evidence is incomplete.`;
 }
 
 const MAX_CODES = 3;
@@ -200,20 +207,42 @@ function formatSource({ source, createdAt }: Plan): SafeText {
         ? [untrusted(first)]
         : safeText`${untrusted(first)} and ${otherFiles.length} more`;
   const sourceText = source.kind === "preview" ? safeText`a preview of the program, ${files}` : files;
-  const stackText =
-    source.stack === undefined
-      ? ["no stack, so only the tenant was compared"]
-      : safeText`stack ${untrusted(source.stack)}`;
-  return safeText`${sourceText}; ${stackText}; the tenant as it was on ${formatMinute(createdAt)}`;
+  const stackText = source.stack === undefined ? ["no stack"] : safeText`stack ${untrusted(source.stack)}`;
+  return safeText`${sourceText}; ${stackText}; tenant read on ${formatMinute(createdAt)}`;
+}
+
+/** Formats the counts of a plan like Terraform. */
+export function formatPlanSummary({
+  added,
+  changed,
+  removed,
+}: Pick<Plan["counts"], "added" | "changed" | "removed">): string {
+  if (added + changed + removed === 0) return "No changes.";
+  return `Plan: ${formatNumber(added)} to add, ${formatNumber(changed)} to change, ${formatNumber(removed)} to remove.`;
+}
+
+/** Formats the counts that are no changes: `17 unchanged, 3 unmanaged.` */
+export function formatOtherCounts({ tallies }: Pick<PlanView, "tallies">): string {
+  const otherCounts = tallies.filter(({ sign, word, count }) => sign === "" && (count > 0 || word === "unchanged"));
+  return `${otherCounts.map(({ word, count }) => `${formatNumber(count)} ${word}`).join(", ")}.`;
+}
+
+/** The only report of unmanaged entries that names all of them is that of `drift`, which needs a settings file. */
+function formatUnmanagedNote({ unmanaged, source }: Plan): SafeText {
+  if (unmanaged.length === 0) return [];
+  const note = `${formatCount(unmanaged.length, "unmanaged entry exists", "unmanaged entries exist")} at the tenant.`;
+  const [file] = source.files;
+  if (source.kind === "preview" || file === undefined) return [note];
+  return safeText`${note} ${untrustedSentence(`\`email-security drift ${quoteShellWord(file)}\``)} lists ${unmanaged.length === 1 ? "it" : "them"}.`;
 }
 
 function buildTotals({ counts, expired }: Plan): ChangeCount[] {
   const totals: ChangeCount[] = [
-    { sign: "+", word: "add", count: counts.added },
-    { sign: "~", word: "change", count: counts.changed },
-    { sign: "-", word: "remove", count: counts.removed },
-    { sign: "", word: "as declared", count: counts.unchanged },
-    { sign: "", word: "left alone", count: counts.unmanaged },
+    { sign: "+", word: "to add", count: counts.added },
+    { sign: "~", word: "to change", count: counts.changed },
+    { sign: "-", word: "to remove", count: counts.removed },
+    { sign: "", word: "unchanged", count: counts.unchanged },
+    { sign: "", word: "unmanaged", count: counts.unmanaged },
   ];
   return expired.length > 0 ? [...totals, { sign: "", word: "expired", count: expired.length }] : totals;
 }
@@ -255,14 +284,14 @@ function getUnmatchedDenies({ backtest, evidence }: Plan): Pick<PlanView, "unmat
 function describeBasis({ evidence, backtest }: Plan): SafeText[] {
   const { days, threats, reports, from, until, complete, missing } = evidence;
   const hasNoEvidence = threats === 0 && reports === 0 && !complete;
-  const scopeText = safeText`${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the ${formatCount(
+  const scopeText = safeText`${formatCount(threats, "threat")} and ${formatCount(reports, "user report")} from the ${formatCount(
     days,
     "day",
   )} until ${formatMinute(until)}.`;
   const completenessText =
     complete || from === undefined
       ? []
-      : [safeText`It is not all that the window holds: it is complete from ${formatMinute(from)} on.`];
+      : [safeText`Incomplete: only the data since ${formatMinute(from)} is complete.`];
   const missingTexts = missing.slice(0, MAX_REASONS).map((reason) => safeText`Missing: ${untrustedSentence(reason)}`);
   const backtestText =
     backtest === undefined
@@ -271,12 +300,12 @@ function describeBasis({ evidence, backtest }: Plan): SafeText[] {
           safeText`The backtest replays ${formatCount(
             backtest.threats,
             "threat",
-          )} against the lists as they would be. It is an estimate: it knows of no mail but threats.`,
+          )} against the planned lists. It is an estimate, because it contains no mail other than threats.`,
         ];
   if (hasNoEvidence) {
     return missingTexts.length > 0
-      ? [["There is no evidence from the tenant's mail."], ...missingTexts]
-      : [["The tenant's mail was not looked at."]];
+      ? [["There is no mail evidence."], ...missingTexts]
+      : [["The tenant's mail was not read."]];
   }
   return [scopeText, ...completenessText, ...missingTexts, ...backtestText];
 }

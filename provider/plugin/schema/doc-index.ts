@@ -25,7 +25,7 @@ export interface MemberDoc {
  */
 export function getDoc(docs: DocIndex, name: string): DeclarationDoc {
   const doc = docs[name];
-  if (doc === undefined) throw new Error(`${name} is declared in none of the files that words are read from.`);
+  if (doc === undefined) throw new Error(`${name} isn't declared in any of the files whose JSDoc the schema uses.`);
   if (doc.text === "") throw new Error(`${name} has no JSDoc, which the schema needs for its description.`);
   return doc;
 }
@@ -44,10 +44,9 @@ export function getMemberTexts(
   const { members } = getDoc(docs, name);
   const undocumented = properties.filter((property) => !members[property]?.text);
   const unknownMembers = Object.keys(members).filter((member) => !properties.includes(member));
-  if (undocumented.length > 0)
-    throw new Error(`${name} says nothing of ${undocumented.join(", ")}. Give it JSDoc there.`);
+  if (undocumented.length > 0) throw new Error(`${name} doesn't document ${undocumented.join(", ")}. Add JSDoc there.`);
   if (unknownMembers.length > 0) {
-    throw new Error(`${name} documents ${unknownMembers.join(", ")}, which the schema that checks it does not have.`);
+    throw new Error(`${name} documents ${unknownMembers.join(", ")}, but the validation schema does not have it.`);
   }
   return new Map(properties.map((property) => [property, members[property]?.text ?? ""]));
 }

@@ -116,7 +116,7 @@ export class SchemaTypes {
     if (json.enum === undefined && type !== undefined && PRIMITIVE_TYPES.includes(type)) return { type };
     if (type === "array" && items !== undefined) return { type, items: this.#buildType(name, items) };
     if (type === "object" && title !== undefined) return this.#buildNamedObject(title, json);
-    throw new Error(`${name} is of a type that the plugin's schema has no word for: ${JSON.stringify(json)}`);
+    throw new Error(`${name} has a type that the plugin's schema can't express: ${JSON.stringify(json)}`);
   }
 
   #buildNamedObject(name: string, json: JsonSchema): TypeSpec {
@@ -135,7 +135,7 @@ export class SchemaTypes {
     );
     if (choice === undefined) {
       if (values === undefined) return undefined;
-      throw new Error(`The values of ${property} have no name for the SDKs: ${values.join(", ")}.`);
+      throw new Error(`The values of ${property} have no type name in the SDKs: ${values.join(", ")}.`);
     }
     const { name, isOpen } = choice;
     const reference = this.#registerType(name, {
@@ -151,7 +151,7 @@ export class SchemaTypes {
     const token = `${MODULE}:${name}`;
     const registered = this.#types.get(token);
     if (registered !== undefined && JSON.stringify(registered) !== JSON.stringify(spec)) {
-      throw new Error(`Two types that differ would be called ${name}.`);
+      throw new Error(`Two different types have the name ${name}.`);
     }
     this.#types.set(token, spec);
     return { $ref: `#/types/${token}` };

@@ -38,7 +38,7 @@ import {
   getManagedId,
   getManagedRowId,
   getResourceId,
-  hasScope,
+  isRowOfEntry,
   rowMatchesState,
 } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
@@ -211,7 +211,7 @@ async function updateEntry(
   const isMove = change.list !== undefined;
   // Rows that a move leaves behind, or that an adopting deny finds, are removed afterwards.
   const isRemovingOthers = isMove || (inputs.adopt === true && inputs.list === "deny");
-  const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && hasScope(row, inputs);
+  const isRemovedRow = (row: AllowDenyEntryRow) => isRemovingOthers && isRowOfEntry(row, inputs);
   await assertNoConflict(inputs, context, (row) => row.id === entryId || isRemovedRow(row));
   // The declared list may already have the value, in another row than the one to move. Then the location of the own row
   // matters, and the lists may still show either row as before the last run.
@@ -275,7 +275,7 @@ async function updateEntry(
 }
 
 /**
- * Returns another row with the entry's value and scope on a list. If the service doesn't report the scope, the row
+ * Returns another row with the entry's value, type and scope on a list. If the service doesn't report the scope, the row
  * counts as having the entry's scope.
  */
 async function findRowOnList(
@@ -285,7 +285,7 @@ async function findRowOnList(
   tenant: LifecycleContext["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await tenant.findEntriesByValue({ ...entry, list });
-  return rows.find((row) => row.list === list && row.id !== excludedId && hasScope(row, entry));
+  return rows.find((row) => row.list === list && row.id !== excludedId && isRowOfEntry(row, entry));
 }
 
 /** Returns whether the arguments need no request, given the state. Unknown arguments count as changes. */

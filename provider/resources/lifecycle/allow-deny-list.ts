@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS, type List } from "../../settings/assumptions";
 import { isSameListText } from "../../settings/comparable";
-import { isOverlappingScope } from "../../settings/coverage";
+import { isContradiction } from "../../settings/contradiction";
 import { getDangerRank } from "../../settings/danger";
 import {
   decodeEntry,
@@ -18,7 +18,7 @@ import { readConfirmed } from "../../tenant";
 import { BestEffortRunner } from "./best-effort-runner";
 import { logChangedScopes, matchChangedScopes } from "./changed-scopes";
 import { buildDeclarableEntries } from "./declarable";
-import { decodeEntries, encodeRow, getNaturalKey, type KeyedEntry } from "./decode-entries";
+import { decodeEntries, encodeRow, type KeyedEntry } from "./decode-entries";
 import { logEntryDuplicates } from "./duplicates";
 import { buildKeyedRows, EntryMatch } from "./entry-match";
 import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
@@ -114,6 +114,7 @@ async function observe(
   { shouldConfirm, expected = known }: ObserveOptions,
 ): Promise<ListObservation> {
   const { tenant, isManagedElsewhere } = context;
+  const isForeign = (row: AllowDenyEntryRow) => isManagedElsewhere(getManagedRowId(row));
   const isExpectedKey = (key: string) => Object.hasOwn(expected, key);
   const match = await readConfirmed(
     tenant,
@@ -137,19 +138,22 @@ async function observe(
   }
   // Only the state's own entries have had a row.
   const isOfState = shouldConfirm && expected === known;
-  const scopes = isOfState
-    ? matchChangedScopes(match, known, (row) => isManagedElsewhere(getManagedRowId(row)))
-    : { changes: [], ambiguous: [] };
+  const scopes = isOfState ? matchChangedScopes(match, known, isForeign) : { changes: [], ambiguous: [] };
   logChangedScopes(scopes, context);
   const textsByChangedKey = new Map(scopes.changes.map(({ key, text }) => [key, text]));
   if (shouldConfirm) {
-    const duplicates = [...match.matches.values()].map((row) => [row, match.getDuplicates(row)] as const);
+    const duplicates = [...match.matches.values()].map((row) => {
+      const allRows = match.getDuplicates(row);
+      return [row, allRows.length < 2 ? allRows : allRows.filter((one) => one === row || !isForeign(one))] as const;
+    });
     logEntryDuplicates(duplicates, context);
   }
   const foundTexts = [...match.matches].map(
     ([key, row]) => [key, textsByChangedKey.get(key) ?? encodeFoundRow(key, known[key] ?? "", row)] as const,
   );
-  const otherTexts = [...match.getUnmatched()].map(([key, row]) => [key, encodeEntry(row)] as const);
+  // Another Provider of the program manages these, so they are neither undeclared nor conflicts.
+  const otherRows = [...match.getUnmatched()].filter(([, row]) => !isForeign(row));
+  const otherTexts = otherRows.map(([key, row]) => [key, encodeEntry(row)] as const);
   return { known: Object.fromEntries(foundTexts), others: Object.fromEntries(otherTexts) };
 }
 
@@ -168,22 +172,18 @@ function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedLis
 }
 
 /**
- * Returns the undeclared keys that conflict with a known entry of one list: the same value on the other list, with an
- * overlapping scope.
+ * Returns the undeclared keys that conflict with a known entry of one list ({@link isContradiction}).
  */
 function findOppositeConflicts(known: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
   const opposite = decodeEntries(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
   const ownByValue = Map.groupBy(
     decodeEntries(known).filter(([, entry]) => entry.list === list),
-    ([, entry]) => getNaturalKey(entry),
+    ([, { value }]) => value,
   );
   return opposite.flatMap(([key, entry]) => {
-    const sameValueEntries = ownByValue.get(getNaturalKey(entry)) ?? [];
-    const isConflict = sameValueEntries.some(([, ownEntry]) =>
-      isOverlappingScope(ownEntry.verdictScope, entry.verdictScope),
-    );
-    return isConflict ? [key] : [];
+    const sameValueEntries = ownByValue.get(entry.value) ?? [];
+    return sameValueEntries.some(([, ownEntry]) => isContradiction(ownEntry, entry)) ? [key] : [];
   });
 }
 

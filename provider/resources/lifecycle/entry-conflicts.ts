@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isOverlappingScope } from "../../settings/coverage";
+import { isContradiction } from "../../settings/contradiction";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { readConfirmed } from "../../tenant";
 import { type AllowDenyEntryState, type EntryIdentity, hasScope } from "./entry-state";
@@ -10,7 +10,7 @@ import { isLeavingRow, isUnclaimed } from "./row-ownership";
 
 /**
  * Finds the row on the other list that conflicts with an entry of the same value, if nobody declares it and it isn't about
- * to leave. Its scope is the same or overlaps. The reference (section "Allow/deny list") doesn't say which of the two takes
+ * to leave ({@link isContradiction}). The reference (section "Allow/deny list") doesn't say which of the two takes
  * precedence.
  *
  * @param isLeftAlone as of `ensureEntry`.
@@ -23,9 +23,8 @@ export async function findConflictingRow(
   const rows = await context.tenant.findEntriesByValue(entry);
   return rows.find(
     (row) =>
-      row.list !== entry.list &&
       ENTRY_LISTS.some((list) => list === row.list) &&
-      isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
+      isContradiction({ ...row, verdictScope: row.verdict_scope ?? entry.verdictScope }, entry) &&
       isUnclaimed(row, entry, context) &&
       !isLeavingRow(row, entry, context) &&
       !isLeftAlone(row),
@@ -102,7 +101,7 @@ export function describeConflict({ list, value }: EntryIdentity, conflict: strin
   if (declaredList !== list)
     return `${subject}. The stack declared it for the ${declaredList} list: an \`up\` that still does moves it back there.`;
   return list === "deny"
-    ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or say \`adopt: true\` where both are of the same scope.`
+    ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or say \`adopt: true\` where both are of the same scope and type.`
     : `${subject}, so mail from it may be blocked. Remove the deny in the console, or declare no allow.`;
 }
 

@@ -6,7 +6,7 @@ import { buildNaturalKey } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";
 import { type Deletion, hasNaturalKey, readConfirmed, type TenantCache } from "../../tenant";
 import { isRemovalReviewed } from "./enforce-plan";
-import { buildRowDeclarationKey, type EntryIdentity, hasScope } from "./entry-state";
+import { buildRowDeclarationKey, type EntryIdentity, hasScope, isRowOfEntry } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry, NotAppliedError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
@@ -18,7 +18,7 @@ interface ClearedEntry extends EntryIdentity {
 }
 
 /**
- * Removes the rows of a declared entry's value and scope from the other list. A service may hold one value in several
+ * Removes the rows of a declared entry's value, type and scope from the other list. A service may hold one value in several
  * rows, and a move affects only one. Rows that another resource declares or manages stay.
  *
  * @param entry with its former scope after a change of scope, whose rows are removed too; and with the row that the
@@ -39,7 +39,8 @@ export async function clearOtherList(
   const isRemaining = (row: AllowDenyEntryRow): boolean =>
     row.list !== entry.list && isUnclaimed(row, entry, context) && !isLeftAlone(row);
   const isRemovedScope = (row: AllowDenyEntryRow): boolean =>
-    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope) ||
+    isRowOfEntry(row, entry) ||
+    (entry.formerScope !== undefined && isRowOfEntry(row, { ...entry, verdictScope: entry.formerScope })) ||
     isAbandonedAllow(row, entry, context);
   const findRows = async () => {
     const listedRows = await tenant.findEntriesByValue(entry);
@@ -77,7 +78,11 @@ export async function clearOtherList(
 export async function clearFormerScope(former: EntryIdentity, context: LifecycleContext): Promise<void> {
   const listedRows = await context.tenant.findEntriesByValue(former);
   const rows = listedRows.filter(
-    (row) => row.list === former.list && row.verdict_scope === former.verdictScope && isUnclaimed(row, former, context),
+    (row) =>
+      row.list === former.list &&
+      row.entry_type === former.entryType &&
+      row.verdict_scope === former.verdictScope &&
+      isUnclaimed(row, former, context),
   );
   assertOnOneList(rows, listedRows);
   logRemovedDuplicates(former, await removeRows(rows, former, context), context);

@@ -38,6 +38,14 @@ export function hasScope(
   return (scope ?? verdictScope) === verdictScope;
 }
 
+/** Returns whether a row of an entry's value is the entry, or a duplicate of it on either list: it has the same type and scope. */
+export function isRowOfEntry(
+  row: AllowDenyEntryRow,
+  entry: Pick<EntryIdentity, "entryType" | "verdictScope">,
+): boolean {
+  return row.entry_type === entry.entryType && hasScope(row, entry);
+}
+
 /**
  * Returns what distinguishes an entry from those of other tenants. An id alone doesn't, since two tenants may use the same ids.
  */
@@ -54,10 +62,13 @@ export function getManagedRowId(row: AllowDenyEntryRow): string {
   return getManagedId({ ...row, entryType: row.entry_type });
 }
 
-/** Returns the rows that are the same entry as the given one, including itself: same value, list and scope. */
+/** Returns the rows of one value that are the same entry as the given one, including itself: same list, type and scope. */
 export function findDuplicateRows(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
   const getScope = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
-  return rows.filter((candidate) => candidate.list === row.list && getScope(candidate) === getScope(row));
+  return rows.filter(
+    (candidate) =>
+      candidate.list === row.list && candidate.entry_type === row.entry_type && getScope(candidate) === getScope(row),
+  );
 }
 
 /** Returns the mutable fields whose actual value, at the service or in state, differs from the declaration. */

@@ -5,7 +5,7 @@ import { isSameComment } from "../../settings/comparable";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildCreateBody, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
 import { describeDetails } from "../../settings/entry-state-text";
-import { buildNaturalKey, canonicalizeValue } from "../../settings/entry-value";
+import { canonicalizeValue } from "../../settings/entry-value";
 import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
 import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
 import { logEntryDuplicates } from "./duplicates";
@@ -22,7 +22,7 @@ import {
   findDuplicateRows,
   getManagedRowId,
   getResourceId,
-  hasScope,
+  isRowOfEntry,
 } from "./entry-state";
 import { AlreadyExistsError, describeExistingEntry, NotAppliedError, WrongListError } from "./errors";
 import { isDefined, type LifecycleContext, PartialFailureError } from "./lifecycle";
@@ -122,7 +122,9 @@ async function ensureUnlocked(
           ? found.row !== undefined && isUnproven(found.row, inputs, context)
           : found.row !== undefined || !inputs.adopt,
     );
-    if (conflict !== undefined && (row !== undefined || !inputs.adopt)) throw buildConflictError(inputs, conflict);
+    // An update can't change the type of an entry, so one of another type can't be adopted.
+    const isAdoptable = row === undefined && inputs.adopt === true && conflict?.entry_type === inputs.entryType;
+    if (conflict !== undefined && !isAdoptable) throw buildConflictError(inputs, conflict);
     // With `adopt`, the allow is adopted, whether or not the service would hold both.
     const adoptedRow = row ?? conflict;
     if (adoptedRow === undefined) break;
@@ -153,12 +155,13 @@ async function findExisting(
 ) {
   const { tenant } = context;
   const existingRow = await tenant.findEntry(inputs);
-  // An allow of the same scope is the entry itself, which is on the wrong list.
-  const conflict = await findConflictingAllow(
-    inputs,
-    context,
-    (row) => hasScope(row, inputs) || isLeftAlone?.(row) === true,
-  );
+  const findConflict = (isOther: (row: AllowDenyEntryRow) => boolean) =>
+    findConflictingAllow(inputs, context, (row) => !isOther(row) || isLeftAlone?.(row) === true);
+  // An allow of another type can't be adopted, so it comes first. One of the same type and scope is the entry itself,
+  // which is on the wrong list.
+  const conflict =
+    (await findConflict(({ entry_type }) => entry_type !== inputs.entryType)) ??
+    (await findConflict((row) => !isRowOfEntry(row, inputs)));
   if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
   const duplicates = findDuplicateRows(existingRow, await tenant.findEntriesByValue(inputs));
   const row = duplicates.find((one) => isAsDeclared(one, inputs)) ?? existingRow;
@@ -183,7 +186,7 @@ async function createUnlocked(inputs: AllowDenyEntryInputs, context: LifecycleCo
 }
 
 /**
- * Finds an undeclared entry of the same value with another scope. The service decides whether both may exist; this is called
+ * Finds an undeclared entry of the same value with another scope or type. The service decides whether both may exist; this is called
  * only when it reports a conflict.
  */
 async function findBlockingRow(
@@ -218,7 +221,13 @@ async function adoptEntry(
   inputs: AllowDenyEntryInputs,
   context: LifecycleContext,
 ): Promise<AllowDenyEntryRow> {
-  if (buildNaturalKey(existing.entry_type, existing.value) !== buildNaturalKey(inputs.entryType, inputs.value)) {
+  const isSameValue = canonicalizeValue(existing.value) === canonicalizeValue(inputs.value);
+  if (isSameValue && existing.entry_type !== inputs.entryType) {
+    throw new AlreadyExistsError(
+      `${sanitizeLine(inputs.value)} can't be created on the ${inputs.list} list: the service refuses it next to ${describeExistingEntry(existing)}. An entry's type can't be changed, so that entry can't be adopted. Nothing was changed. Remove it in the console, or remove the declaration.`,
+    );
+  }
+  if (!isSameValue) {
     throw new NotAppliedError(
       `The service was asked to create ${quote(inputs.value)} and answered with ${describeExistingEntry(existing)}, which stood there before. Nothing was changed.`,
     );

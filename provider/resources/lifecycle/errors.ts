@@ -1,6 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { describeDetails } from "../../settings/entry-state-text";
+import { inferEntryType } from "../../settings/entry-value";
 import { describeTextChange, excerpt, quote } from "../../settings/text";
 
 /** The declared object exists with other arguments, and adoption wasn't requested. `ERR_EXISTS` */
@@ -136,12 +137,15 @@ export class NotImportableError extends EmailSecurityError {
   }
 }
 
-/** Describes an entry by the details a person would look for: value, list, creator, time. */
+/** Describes an entry by the details a person would look for: value, list, creator, time, and a type that the value does not imply. */
 export function describeExistingEntry(entry: AllowDenyEntryRow): string {
+  const impliedType = inferEntryType(entry.value);
+  const hasImpliedType = impliedType === undefined || entry.entry_type === impliedType;
+  const typeText = hasImpliedType ? "" : `, type ${quote(entry.entry_type)}`;
   const scopeText = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
   const creatorText = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
   const timeText = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
-  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scopeText}, ${describeDetails(entry)}${creatorText}${timeText})`;
+  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${typeText}${scopeText}, ${describeDetails(entry)}${creatorText}${timeText})`;
 }
 
 /** Returns the advice for a comment that the service changes, which another run alone never resolves. */

@@ -30,12 +30,12 @@ export class ListEntryRows {
     this.#context = context;
   }
 
-  /** Returns the rows with an entry's value and scope, on both lists. */
+  /** Returns the rows with an entry's value, type and scope, on both lists. */
   async findRows(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
     // Waits for a pending removal of the entry.
     await this.#context.tenant.findEntry(entry);
     const rows = await this.#context.tenant.findEntriesByValue(entry);
-    return rows.filter((row) => this.#isOfScope(row, entry));
+    return rows.filter((row) => this.#isRowOfEntry(row, entry));
   }
 
   /**
@@ -49,9 +49,9 @@ export class ListEntryRows {
   ): Promise<AllowDenyEntryRow[]> {
     const rows = await this.findRows(entry);
     if (rows.some(matchesState) || this.movedKeys.has(key)) return rows;
-    const isExpectedRow = (row: AllowDenyEntryRow): boolean => this.#isOfScope(row, entry) && matchesState(row);
+    const isExpectedRow = (row: AllowDenyEntryRow): boolean => this.#isRowOfEntry(row, entry) && matchesState(row);
     const confirmedRows = await this.#context.tenant.findEntriesConfirmed(entry, isExpectedRow);
-    return confirmedRows.filter((row) => this.#isOfScope(row, entry));
+    return confirmedRows.filter((row) => this.#isRowOfEntry(row, entry));
   }
 
   /** Returns a predicate for rows that match the state's entry of a key. */
@@ -60,8 +60,8 @@ export class ListEntryRows {
     return (row) => row.list === knownEntry.list && isSameListText(encodeRow(row, knownEntry), shownText);
   }
 
-  #isOfScope({ verdict_scope: scope }: AllowDenyEntryRow, entry: ListedEntry): boolean {
-    return (scope ?? this.#inferScope(entry)) === entry.verdictScope;
+  #isRowOfEntry({ entry_type, verdict_scope: scope }: AllowDenyEntryRow, entry: ListedEntry): boolean {
+    return entry_type === entry.entryType && (scope ?? this.#inferScope(entry)) === entry.verdictScope;
   }
 
   /**
@@ -75,8 +75,8 @@ export class ListEntryRows {
   }
 
   /**
-   * Returns the rows that a known entry without a row may have become since the state was written: rows of its value on
-   * its list with another scope, which nothing declares. A row that is otherwise as in the state is the entry itself.
+   * Returns the rows that a known entry without a row may have become since the state was written: rows of its value and
+   * type on its list with another scope, which nothing declares. A row that is otherwise as in the state is the entry itself.
    */
   async findChangedScope(
     key: string,
@@ -91,6 +91,7 @@ export class ListEntryRows {
     const otherRows = rowsOfValue.filter(
       (row) =>
         row.list === knownEntry.list &&
+        row.entry_type === knownEntry.entryType &&
         !this.isKnown(row) &&
         !this.adoptedRowIds.has(row.id) &&
         isUnclaimed(row, knownEntry, this.#context),

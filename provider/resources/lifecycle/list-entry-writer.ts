@@ -11,7 +11,7 @@ import { adoptRow, logAdopted } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
 import { assertOnOneList, clearOtherList, logRemainingRows, logRemovedRows, removeRow } from "./entry-removal";
-import { buildRowDeclarationKey, getManagedRowId, hasScope } from "./entry-state";
+import { buildRowDeclarationKey, getManagedRowId, isRowOfEntry } from "./entry-state";
 import { ensureEntry, findManagedEntry, isAsDeclared } from "./entry-writes";
 import { AlreadyExistsError, EntryChangedError, NotAppliedError, PrunedByNextRunError } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
@@ -109,7 +109,7 @@ export class ListEntryWriter {
       await findManagedEntry(declared, context);
       const row = await this.#findReplacedRow(entry);
       if (row !== undefined) {
-        await assertNoConflict(entry, context, (row) => hasScope(row, entry) || isLeftAlone(row));
+        await assertNoConflict(entry, context, (row) => isRowOfEntry(row, entry) || isLeftAlone(row));
         this.#rows.adoptedRowIds.add(row.id);
         this.#rows.movedKeys.add(encodeRowKey(row));
         if (await this.#tryUpdateRow(row, entry)) {
@@ -127,7 +127,7 @@ export class ListEntryWriter {
       await assertNoConflict(
         entry,
         context,
-        (row) => isOwnRow(row) || (isRemovingOthers && hasScope(row, entry)) || isLeftAlone(row),
+        (row) => isOwnRow(row) || (isRemovingOthers && isRowOfEntry(row, entry)) || isLeftAlone(row),
       );
       const { ownRow, targetRow } = await this.#findMove(entry, knownEntry, rows, matchesState);
       if (ownRow !== undefined && targetRow !== undefined && ownRow.id !== targetRow.id) {

@@ -179,7 +179,7 @@ async function lookUp({ tenant, log }: LifecycleContext): Promise<ImportedList> 
   if (automatic > 0) {
     const predicate =
       automatic === 1 ? "1 VIP by automatic detection is" : `${automatic} VIPs by automatic detection are`;
-    log(`${predicate} left to it, and not declared: detection keeps them.`);
+    log(`${predicate} not declared, because detection keeps ${automatic === 1 ? "it" : "them"}.`);
   }
   const declarableVips = rows.filter((row) => !isAutoDetected(row)).map((row) => buildDeclarableVip(row));
   return {

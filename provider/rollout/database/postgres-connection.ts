@@ -117,7 +117,7 @@ const RACE_CODES = new Set(["40001", "40P01", "55P03", "57014"]);
 
 function buildInvalidUrlError(): DatabaseError {
   return new DatabaseError(
-    "Invalid PostgreSQL URL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
+    "Invalid PostgreSQL URL. Use postgres://user:password@host:5432/database, and percent-encode special characters in the password.",
   );
 }
 
@@ -140,7 +140,7 @@ function createClient(config: ClientConfig): Client {
     return new Client(config);
   } catch (cause) {
     // For example, a certificate file is missing.
-    throw new DatabaseError(`The database's URL can't be used: ${sanitizeLine(getPostgresMessage(cause))}`, {
+    throw new DatabaseError(`The database URL is invalid: ${sanitizeLine(getPostgresMessage(cause))}`, {
       cause,
     });
   }
@@ -151,7 +151,7 @@ function parseSchema(options: string): string {
   if (schema === undefined) return DEFAULT_SCHEMA;
   if (/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) return schema;
   throw new DatabaseError(
-    "The search_path in the database's URL isn't the name of one schema: small letters, digits and _, at most 50 of them.",
+    "The search_path in the database URL isn't a single schema name. Use lowercase letters, digits and _, at most 50 characters.",
   );
 }
 
@@ -168,29 +168,29 @@ function redactSecrets(text: string, secrets: readonly (string | null | undefine
 function getPostgresAdvice(error: unknown): string {
   const { code, message } = getErrorParts(error);
   if (message === NO_TLS_MESSAGE) {
-    return "Let it have TLS; or, where nobody can listen in on the way there, say so: sslmode=disable.";
+    return "Enable TLS on the server; or, if the network is trusted, set sslmode=disable.";
   }
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   if (advice !== undefined) return advice;
   return isConnectionLost(error)
-    ? "See whether the server runs and can be reached from here."
-    : "See the server's log for more.";
+    ? "Check that the server is running and reachable from here."
+    : "Check the server's log for details.";
 }
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/^28/, "See whether the URL's user and password are right, and whether pg_hba.conf lets them in from here."],
-  [/^3D000$/, "Make the database first: createdb."],
+  [/^28/, "Check the user and the password in the URL, and whether pg_hba.conf allows this connection."],
+  [/^3D000$/, "Create the database first, with createdb."],
   [
     /^(42501|3F000)$/,
-    "Give the user the right to create schemas in this database, or make the schema and give it to the user.",
+    "Allow the user to create schemas in this database, or create the schema and make the user its owner.",
   ],
-  [/^53(1|2)/, "The server has no room left. Make some, then go on; what was committed is kept."],
+  [/^53(1|2)/, "The server is out of disk space or memory. Free some, then continue; committed data is kept."],
   [
     /^42(P01|703)$/,
-    "The tables are not as this program left them: bring them back from a copy, or begin a new rollout with another database.",
+    "The tables were changed by something else. Restore them from a backup, or start a new rollout with another database.",
   ],
   [/^53300$/, "Raise the server's max_connections, or run fewer workers."],
-  [/^25006$/, "It is a replica that only reads: give the address of the primary."],
-  [/^ENOTFOUND$/, "See whether the URL's host is right."],
-  [/CERT|SELF_SIGNED|ALTNAME/, "Give the authority's certificate: &sslrootcert=<file>."],
+  [/^25006$/, "The server is a read-only replica. Use the address of the primary."],
+  [/^ENOTFOUND$/, "Check the host in the URL."],
+  [/CERT|SELF_SIGNED|ALTNAME/, "Add the certificate of the authority: &sslrootcert=<file>."],
 ];

@@ -241,7 +241,7 @@ class PostgresDatabase implements Database {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setInterval(() => {
       if (this.#busyTimeout.isExceeded(startedAt, Number.POSITIVE_INFINITY)) {
-        reject(new DatabaseError(`${this.#connection.name} had not answered yet when this was asked to end.`));
+        reject(new DatabaseError(`${this.#connection.name} had not responded when the operation was canceled.`));
       }
     }, CHECK_INTERVAL_MS);
     try {
@@ -287,7 +287,7 @@ function createValueParser(type: number): (value: string) => SqlValue {
 function parseExactNumber(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && !Number.isSafeInteger(number)) {
-    throw new RangeError(`The number ${text} can't be told exactly`);
+    throw new RangeError(`The number ${text} can't be represented exactly`);
   }
   return number;
 }

@@ -96,7 +96,7 @@ class PostgresLock implements DatabaseLock {
       );
       if (this.#isEnded) return;
       if (rows.length === 0) {
-        this.lose("the session that held it is gone; a pooler such as PgBouncer must keep sessions apart");
+        this.lose("its session is gone; a connection pooler such as PgBouncer must use session pooling");
         return;
       }
     } catch (error) {

@@ -63,7 +63,7 @@ function resolveSslMode(
   const ssl = parameters.get("ssl");
   if (ssl !== null && ssl !== "true") {
     throw new DatabaseError(
-      `The database's URL has ssl=${quote(ssl)}, which PostgreSQL doesn't know. Give sslmode instead: one of ${SSL_MODES.join(", ")}.`,
+      `The database URL has ssl=${quote(ssl)}, which PostgreSQL doesn't support. Set sslmode instead, to one of ${SSL_MODES.join(", ")}.`,
     );
   }
   const mode =
@@ -71,11 +71,13 @@ function resolveSslMode(
     (ssl === "true" ? "require" : defaultMode) ||
     (rootCertificate === "system" ? "verify-full" : "prefer");
   if (!isSslMode(mode)) {
-    throw new DatabaseError(`The database's sslmode is ${quote(mode)}: give one of ${SSL_MODES.join(", ")}.`);
+    throw new DatabaseError(
+      `The sslmode of the database URL is ${quote(mode)}, which is invalid. Use one of ${SSL_MODES.join(", ")}.`,
+    );
   }
   if (rootCertificate === "system" && mode !== "verify-full" && mode !== "disable") {
     throw new DatabaseError(
-      `The database's sslmode is ${mode} with sslrootcert=system: anybody can have a certificate of those authorities. Give sslmode=verify-full.`,
+      `The database URL has sslmode=${mode} with sslrootcert=system: anyone can get a certificate from those authorities. Set sslmode=verify-full.`,
     );
   }
   return mode;

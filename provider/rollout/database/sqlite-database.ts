@@ -61,7 +61,7 @@ export async function openSqlite(file: string, { log = () => {} }: SqliteOptions
     if ((await readJournalVersion(database)) !== undefined) return database;
     await database.close();
     throw new JournalError(
-      `${quote(file, 500)} can't be used as a rollout's journal: it is a SQLite database, and has no journal in it; it was left as it is. Give the name of another, or of one to be made.`,
+      `${quote(file, 500)} can't be used as a rollout's journal: it is a SQLite database without a journal. It was not changed. Specify another file, or a new one.`,
     );
   });
 }
@@ -257,7 +257,7 @@ class SqliteDatabase implements Database {
         if (loggedAt === undefined && now - startedAt >= LOG_DELAY_MS) {
           loggedAt = now;
           this.#log(
-            `The journal ${quote(this.#name, 500)} can't be used now: ${explainSqliteError(error, this.#file)} It is waited for, ${timeoutMs / 1_000} s at most.`,
+            `The journal ${quote(this.#name, 500)} can't be used now: ${explainSqliteError(error, this.#file)} Waiting for up to ${timeoutMs / 1_000} s.`,
           );
         }
         await sleep(RETRY_DELAY_MS * (1 + Math.random()));
@@ -276,7 +276,7 @@ class SqliteDatabase implements Database {
   #assertFilesUnchanged(): void {
     const change = this.#openedFiles.change;
     if (change !== undefined) {
-      throw new JournalError(`The rollout's journal can't be used any more: ${change}`, { isFileLost: true });
+      throw new JournalError(`The rollout's journal can no longer be used: ${change}`, { isFileLost: true });
     }
     for (const lockedFile of this.#locks) {
       const change = lockedFile.openedFiles.change;

@@ -62,9 +62,9 @@ const STORAGE_CODES: ReadonlySet<number> = new Set([READ_ONLY, IO_ERROR, CANT_OP
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
 
 const { NO_ACCESS, DISK_FULL, DISK_FAILED } = STORAGE_REASONS;
-const LOCKED_REASON = "another process keeps it locked. Look for one that hangs, and end it; then go on.";
+const LOCKED_REASON = "another process has locked it. Find and end a process that hangs, then continue.";
 const DAMAGED_REASON =
-  "it is not as this program left it: somebody changed it, or it is damaged. Bring back a copy of it, or begin a new rollout with another file.";
+  "it is damaged, or something else changed it. Restore a backup, or start a new rollout with another file.";
 
 /** Keyed by SQLite's result code. */
 const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
@@ -72,21 +72,18 @@ const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
   [3, NO_ACCESS],
   [BUSY, LOCKED_REASON],
   [LOCKED, LOCKED_REASON],
-  [NO_MEMORY, "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on."],
+  [NO_MEMORY, "this machine is out of memory. Change fewer tenants at once (`--max-concurrent`), then continue."],
   [READ_ONLY, NO_ACCESS],
   [IO_ERROR, DISK_FAILED],
-  [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
+  [11, "the file is damaged. Restore a backup, or start a new rollout with another file."],
   [FULL, DISK_FULL],
-  [
-    CANT_OPEN,
-    "it can't be opened. See whether it is a file, and whether this user may write to it and to its directory.",
-  ],
-  [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
+  [CANT_OPEN, "it can't be opened. Check that it is a file, and that this user can write to it and to its directory."],
+  [PROTOCOL, "its locks are unreliable. Use a file on a local disk, not on a network file system."],
   [17, DAMAGED_REASON],
   [19, DAMAGED_REASON],
   [20, DAMAGED_REASON],
-  [22, "the file system has no files as large as it. Give a place on another."],
-  [26, "the file isn't an SQLite database; it was left as it is. Give the name of another, or of a new one."],
+  [22, "the file system doesn't support files of this size. Use another file system."],
+  [26, "the file isn't a SQLite database. It was not changed. Specify another file, or a new one."],
 ]);
 
-const DEFAULT_REASON = "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";
+const DEFAULT_REASON = "SQLite rejected it. Check the file and its disk, or start a new rollout with another file.";

@@ -62,7 +62,7 @@ export function databaseExists(file: string): boolean {
   const link = lstatSync(file, { throwIfNoEntry: false });
   if (link === undefined) return false;
   throw new JournalError(
-    `${quote(file, 500)} can't be used as a rollout's journal: it is a link to ${quote(readlinkSync(file), 500)}, which is not there. Bring that back, as by mounting its disk; or remove the link, and a new journal is made.`,
+    `${quote(file, 500)} can't be used as a rollout's journal: it is a link to ${quote(readlinkSync(file), 500)}, which doesn't exist. Restore the target, for example by mounting its disk; or remove the link to create a new journal.`,
   );
 }
 
@@ -127,11 +127,10 @@ export class OpenedFiles {
       const currentIdentity = getFileIdentity(file);
       if (currentIdentity === undefined)
         return `${quote(file, 500)} is gone: it, or its directory, was deleted or moved while it was open.`;
-      if (currentIdentity !== identity)
-        return `${quote(file, 500)} is another file now: it was replaced while it was open.`;
+      if (currentIdentity !== identity) return `${quote(file, 500)} was replaced while it was open.`;
     }
     if (this.#wasEmpty || !isEmpty(this.#file)) return undefined;
-    return `${quote(this.#file, 500)} is empty: it was emptied while it was open.`;
+    return `${quote(this.#file, 500)} was truncated to zero bytes while it was open.`;
   }
 }
 
@@ -150,11 +149,11 @@ function getFileIdentity(file: string): string | undefined {
 }
 
 function formatEmptyFileError(file: string): string {
-  const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and this program never leaves an empty one. If there were rollouts, the journal's records are lost with it, such as the gates that wait for a person.`;
+  const problem = `${quote(file, 500)} can't be used as a rollout's journal: it is empty, and a valid journal never is. If there were rollouts, their records are lost, such as pending approvals.`;
   const walAdvice = existsSync(`${file}-wal`)
-    ? ` Keep ${quote(`${file}-wal`, 500)} next to it: it holds the last changes.`
+    ? ` Keep ${quote(`${file}-wal`, 500)} next to it: it contains the last changes.`
     : "";
-  return `${problem} Restore a copy of it.${walAdvice} Or, if there is no copy, remove the empty file, and a new journal is made.`;
+  return `${problem} Restore a backup.${walAdvice} If there is no backup, remove the empty file to create a new journal.`;
 }
 
 /**

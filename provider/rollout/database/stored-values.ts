@@ -19,7 +19,7 @@ function readColumn<T>(read: () => T): T {
     return read();
   } catch (cause) {
     throw new JournalError(
-      "The rollout's journal can't be read: it was damaged, or somebody changed it. Restore a copy of it, or begin a new rollout with another journal.",
+      "The rollout's journal can't be read: it is damaged, or something else changed it. Restore a backup, or start a new rollout with another journal.",
       { cause },
     );
   }

@@ -83,6 +83,6 @@ export class AttachedProvider {
 function buildListenError(error: Error): Error {
   const cause = /\[(.*)\]$/s.exec(error.message)?.[1] ?? error.message;
   return new Error(
-    `Pulumi was not begun: the provider that it asks, in this process, can't listen on 127.0.0.1 (${cause}). Let this process open ports there, and resume.`,
+    `Pulumi was not started: its provider, in this process, can't listen on 127.0.0.1 (${cause}). Allow this process to open ports there, and resume.`,
   );
 }

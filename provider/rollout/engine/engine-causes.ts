@@ -25,92 +25,90 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [
     /no space left on device|disk quota exceeded/i,
     {
-      summary: "The disk is full, where the state of the stacks is or the temporary files are.",
-      advice: "Make room there",
+      summary: "The disk of the stacks' state or of the temporary files is full.",
+      advice: "Free space on it",
     },
   ],
   [
     PROCESS_DIED,
     {
       advice:
-        "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
+        "Check whether the machine ran out of memory (`dmesg`, or the limits of the job); if so, add memory, or add `--max-concurrent 1` to the next command",
     },
   ],
   [
     /out of memory|cannot allocate memory|ENOMEM/i,
     {
-      summary: "The machine was short of memory.",
-      advice: "Give it more, or add `--max-concurrent 1` to what follows",
+      summary: "The machine ran out of memory.",
+      advice: "Add memory, or add `--max-concurrent 1` to the next command",
     },
   ],
   [
     /^The Pulumi CLI can't be started/,
     {
       advice:
-        "See whether the program that is named is still there and may be run; `email-security doctor` finds or installs one",
+        "Check that the program in the message exists and is executable; `email-security doctor` finds or installs one",
     },
   ],
   [
     PROVIDER_DIED,
     {
-      summary: "The provider's process ended too early. The next run verifies which of its changes took effect.",
-      advice: "See whether somebody killed it, or the machine was short of memory",
+      summary: "The provider's process ended unexpectedly. The next run verifies which of its changes took effect.",
+      advice: "Check whether it was killed, or the machine ran out of memory",
     },
   ],
   [
     /incorrect passphrase/,
     {
-      summary:
-        "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
-      advice: "Set the right one, or PULUMI_CONFIG_PASSPHRASE_FILE",
+      summary: "PULUMI_CONFIG_PASSPHRASE isn't the passphrase of the stack. This tenant was not changed.",
+      advice: "Set the correct passphrase, or PULUMI_CONFIG_PASSPHRASE_FILE",
     },
   ],
   [
     /passphrase must be set/,
     {
-      summary: "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
+      summary: "The stack is encrypted with a passphrase, and none is set. This tenant was not changed.",
       advice: "Set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE",
     },
   ],
   [
     /unable to open state directory.*no such file or directory/s,
     {
-      summary: "The directory of the state backend is missing. Nothing of this tenant was changed.",
+      summary: "The directory of the state backend is missing. This tenant was not changed.",
       advice: "Mount or restore the directory, with its contents, or fix PULUMI_BACKEND_URL",
     },
   ],
   [
     /unable to open state directory.*|\.pulumi\/.*permission denied/s,
     {
-      summary: "The state backend's files may not be read or written.",
-      advice: "Give this user the right to them",
+      summary: "This user isn't allowed to read or write the state backend's files.",
+      advice: "Grant this user the permission",
     },
   ],
   [
     BUCKET_MISSING,
     {
-      summary: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      summary: "The bucket of the state backend doesn't exist. This tenant was not changed.",
       advice:
-        "Fix PULUMI_BACKEND_URL; make the bucket only if it never existed, since with an empty one all stacks count as new",
+        "Fix PULUMI_BACKEND_URL; create the bucket only if it never existed, because with an empty one all stacks count as new",
     },
   ],
   [
     BUCKET_ACCESS_DENIED,
     {
-      summary:
-        "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
+      summary: "This run can't access the state backend's bucket: the credentials are missing or rejected.",
       advice:
-        "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
+        "Give the run credentials for the bucket (for S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
     },
   ],
   [
     BACKEND_UNREACHABLE,
     {
       summary: "The state backend can't be reached.",
-      advice: "See whether it is up, can be reached from here, and takes what this machine signs in with",
+      advice: "Check that it is up and reachable from here, and accepts this machine's credentials",
     },
   ],
-  [/is cut off: the machine lost its power/, { advice: "Do what the message says" }],
+  [/is truncated: the machine lost power/, { advice: "Follow the message" }],
 ];
 
 /** Finds the cause of a Pulumi failure by its message. Undefined if the message is clear enough or the cause is unknown. */

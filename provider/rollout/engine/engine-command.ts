@@ -17,7 +17,7 @@ export class CliError extends Error {
   readonly exitStatus: number | string;
 
   constructor(args: readonly string[], exitStatus: number | string, stdout: string, stderr: string) {
-    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${exitStatus}`);
+    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` exited with ${exitStatus}`);
     this.exitStatus = exitStatus;
     this.stdout = stdout;
     this.stderr = stderr;
@@ -72,7 +72,7 @@ export class EngineCommand {
     const [subcommand, stackSubcommand = ""] = args;
     if (subcommand === "stack" && SKIPPED_SUBCOMMANDS.includes(stackSubcommand))
       return toCommandResult(stackSubcommand === "history" ? "[]" : "{}", "");
-    if (this.#isCancelled) throw new Error(`\`pulumi ${subcommand}\` was not begun: it was stopped`);
+    if (this.#isCancelled) throw new Error(`\`pulumi ${subcommand}\` was not started: the run was stopped`);
     // All stacks of a directory share the file with the selected stack, and a kill may truncate it.
     const selectOptions = subcommand === "stack" && stackSubcommand === "init" ? ["--no-select"] : [];
     const child = spawn(this.#command, [...args, ...selectOptions, "--non-interactive"], {

@@ -39,7 +39,7 @@ export function buildUpFailure(
   if (stderrText !== "") return toUpFailure(lastLines(stderrText));
   const stdoutTail = lastLines(sanitizeMultiline(stripAnsi(stdout)).trim());
   return toUpFailure(
-    `The Pulumi CLI ended with ${exitStatus} in the middle of ${stack}, and told no error. ${RECOVERY_NOTE} It printed last:\n${stdoutTail}`,
+    `The Pulumi CLI exited with ${exitStatus} in the middle of ${stack}, without an error message. ${RECOVERY_NOTE} The end of its output:\n${stdoutTail}`,
   );
 }
 
@@ -49,7 +49,7 @@ export function buildProcessExitFailure(
   code: number | null,
   signal: NodeJS.Signals | null,
 ): UpResult & { readonly ok: false } {
-  const outcome = signal === null ? `ended with ${code}` : describeSignal(signal);
+  const outcome = signal === null ? `exited with ${code}` : describeSignal(signal);
   return toUpFailure(`The process that runs Pulumi ${outcome} in the middle of ${stack}. ${RECOVERY_NOTE}`);
 }
 

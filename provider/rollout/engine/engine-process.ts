@@ -75,7 +75,7 @@ async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> 
     return { result: buildUpFailure(request.stack, error, []), isUnusable: false };
   }
   const result = isCancelled
-    ? buildUpFailure(request.stack, new Error("it was stopped before it began"), [])
+    ? buildUpFailure(request.stack, new Error("it was stopped before it started"), [])
     : await runPulumiUp({ ...request, environment: provider.environment });
   const isUnusable = provider.end();
   // The state left by a dead engine must be checked first.

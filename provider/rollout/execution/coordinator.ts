@@ -95,7 +95,7 @@ async function runSteps(
     const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
       await queue.drain();
-      await journal.recordInterruption(id, "It was interrupted; what was under way is finished.");
+      await journal.recordInterruption(id, "It was interrupted; the tenants in progress are finished.");
       await events.emitNew();
       return runState.state;
     }

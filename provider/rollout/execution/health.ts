@@ -50,7 +50,7 @@ export async function checkHealth(
     ...threatProblems,
   ];
   if (problems.length > 0) return { isHealthy: false, message: formatFirstProblems(problems) };
-  return { isHealthy: true, message: "All checks are well." };
+  return { isHealthy: true, message: "All checks passed." };
 }
 
 /** Runs the health command, which receives its wave through environment variables. */
@@ -103,8 +103,8 @@ async function runHealthCommand(
       if (code === 0 && !hasTimedOut) return resolve([]);
       const lastLine = sanitizeLine(output.trim().split("\n").at(-1) ?? "");
       const outcome = hasTimedOut
-        ? `took longer than ${timeoutMs / 1_000} s, and was killed`
-        : `ended with ${signal ?? code}`;
+        ? `took longer than ${timeoutMs / 1_000} s and was killed`
+        : `exited with ${signal ?? code}`;
       resolve([`${quote(program)} ${outcome}${lastLine === "" ? "" : `: ${lastLine}`}.`]);
     });
   }).finally(() => {
@@ -159,7 +159,7 @@ async function findThreatRise(
     if (countAfter - countBefore < min || countAfter <= countBefore * (1 + risePercent / 100)) return undefined;
     return {
       rise: countAfter - countBefore,
-      message: `${quote(target.name)} has ${countAfter} threats in the ${minutes} min since its change, and had ${countBefore} in as long before it.`,
+      message: `${quote(target.name)} has ${countAfter} threats in the ${minutes} min since its change, compared with ${countBefore} in the ${minutes} min before it.`,
     };
   } catch (error) {
     return {
@@ -171,7 +171,7 @@ async function findThreatRise(
 
 async function countThreats(client: SettingsClient, minutes: number): Promise<number> {
   const page = await client.threats.list({ minutes_ago: minutes, page_size: 1 });
-  if (page.total === undefined) throw new Error("the service tells no total");
+  if (page.total === undefined) throw new Error("the service reports no total");
   return page.total;
 }
 

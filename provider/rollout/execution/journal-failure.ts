@@ -33,7 +33,7 @@ export function getJournalFailure(error: unknown): Error | undefined {
 /** Reports that a rollout ended because its journal failed: what is done, what is not, and how to continue. */
 export function buildJournalFailureError(cause: Error, lastKnown: LastKnownRollout): JournalError | DatabaseError {
   const message = [
-    `This run of the rollout ${lastKnown.id} has ended, since its journal failed: ${cause.message}`,
+    `This run of the rollout ${lastKnown.id} ended because its journal failed: ${cause.message}`,
     ...formatUnwrittenTenants(lastKnown.unrecorded),
     ...formatStateLine(lastKnown),
     formatNextStep(cause, lastKnown),
@@ -49,9 +49,7 @@ function rewrapStorageError(cause: Error, message: string): JournalError | Datab
 
 /** Reports a journal failure before the run changed anything. Returns other errors unchanged. */
 export function wrapErrorBeforeChanges(error: unknown): unknown {
-  return isStorageError(error)
-    ? rewrapStorageError(error, `${error.message}\nNothing was changed by this run.`)
-    : error;
+  return isStorageError(error) ? rewrapStorageError(error, `${error.message}\nThis run changed nothing.`) : error;
 }
 
 /** Reports a journal failure after a run, together with the run's outcome. Returns other errors unchanged. */
@@ -65,7 +63,7 @@ export function wrapErrorAfterRun(error: unknown, id: string, state: RolloutStat
 export function buildLockLostError(id: string, cause: unknown, commands: RolloutCommands): JournalError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new JournalError(
-    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${reason.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows how far it is, and \`${commands.resume(id)}\` does what is left.`,
+    `This run of the rollout ${id} ended because another run may have taken it over: ${reason.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows its progress, and \`${commands.resume(id)}\` continues it.`,
   );
 }
 
@@ -88,11 +86,11 @@ function formatUnwrittenTenants(unrecorded: readonly UnrecordedOutcomeError[]): 
 function describeOutcome({ outcome, failure }: UnrecordedOutcomeError): string {
   switch (outcome) {
     case "changed":
-      return "was changed, and the journal does not say so";
+      return "was changed, but the journal doesn't record it";
     case "failed":
-      return `failed, and the journal does not say so: ${failure?.code}: ${excerpt((failure?.message ?? "").replace(/\s+/g, " "), 500)}`;
+      return `failed, but the journal doesn't record it: ${failure?.code}: ${excerpt((failure?.message ?? "").replace(/\s+/g, " "), 500)}`;
     case "left":
-      return "was not begun";
+      return "was not started";
   }
 }
 
@@ -103,21 +101,20 @@ function formatStateLine({ runState, unrecorded }: LastKnownRollout): string[] {
     counts.reduce((total, waveCounts) => states.reduce((subtotal, state) => subtotal + waveCounts[state], total), 0);
   const [upToDate, failed] = [countStates("done", "unchanged"), countStates("failed")];
   const [remaining, skipped] = [countStates("pending", "released", "running"), countStates("skipped")];
-  const suffix = unrecorded.length === 0 ? "" : ", those above among them";
+  const suffix = unrecorded.length === 0 ? "" : ", including those above";
   return [
-    `By what it said last, ${upToDate} of ${upToDate + failed + skipped + remaining} tenants hold what is declared, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${remaining} are left${suffix}.`,
+    `According to its last records, ${upToDate} of ${upToDate + failed + skipped + remaining} tenants match their files, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${remaining} are left${suffix}.`,
   ];
 }
 
 function formatNextStep(cause: Error, { id, spec, commands }: LastKnownRollout): string {
   const resume = `\`${commands.resume(id)}\``;
-  if (!isJournalLost(cause))
-    return `Once that is fixed, continue: ${resume} looks at what is left, and changes nothing twice.`;
+  if (!isJournalLost(cause)) return `After you fix that, continue: ${resume} does the rest, and repeats no change.`;
   const replanAdvice =
     spec?.rollsBack === undefined
-      ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants again`
-      : "set the settings files back by hand, and begin a new rollout: it plans all tenants again";
-  return `If you have the journal, restore it together with the files next to it (-wal), and continue: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${replanAdvice}. It changes nothing twice, and waits again where this one has let nothing through.`;
+      ? `start a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants again`
+      : "revert the settings files by hand, and start a new rollout: it plans all tenants again";
+  return `If you have the journal, restore it together with the files next to it (-wal), and continue: ${resume}. Otherwise abandon this rollout, \`${commands.abandon(id)}\`, and ${replanAdvice}. It repeats no change, and waits again at each gate that this one has not passed.`;
 }
 
 function isJournalLost(cause: Error): boolean {

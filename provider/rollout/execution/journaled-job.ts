@@ -35,7 +35,7 @@ export function createJournaledJob(
     if (claimed === undefined) return;
     const { previousWorker } = claimed;
     if (previousWorker !== undefined)
-      await tryAddNote(journal, claimed, `continued after ${previousWorker}, which is gone`);
+      await tryAddNote(journal, claimed, `continued after ${previousWorker}, which is no longer running`);
     const secrets: string[] = [];
     let failure: TenantError | undefined;
     try {

@@ -191,7 +191,7 @@ async function applyPlan(
         await tryAddNote(
           options.journal,
           claimed,
-          "It doesn't hold what it held when it was planned, and nothing shows that it is another tenant: retried.",
+          "Its content has changed since it was planned, but nothing indicates that it is another tenant. Retried.",
         );
         result = await runUp(environment);
       }
@@ -272,7 +272,7 @@ function retryAfterProcessDeath(
     if (result.ok || result.isLocked || hasRetried || signal.aborted || !isProcessDeath(result.message)) return result;
     hasRetried = true;
     const [firstLine] = result.message.split("\n");
-    await tryAddNote(journal, claimed, `${excerpt(firstLine ?? "", 300)} Tried once more.`);
+    await tryAddNote(journal, claimed, `${excerpt(firstLine ?? "", 300)} Retried once.`);
     return await up(true);
   };
 }
@@ -307,7 +307,7 @@ async function runWhenUnlocked(
       await tryAddNote(
         journal,
         claimed,
-        `the stack's lock was left behind by ${ownersText}, which is gone; it is taken away`,
+        `the stack's lock was left behind by ${ownersText}, which is no longer running; it is removed`,
       );
       await removeStackLocks(workspace);
       isUnlocked = true;
@@ -330,10 +330,10 @@ async function buildStackLockedError(
   // Pulumi can't unlock a stack that doesn't exist yet. A run that waits longer than the creation takes removes the lock.
   const advice = (await stackExists(workspace))
     ? await buildUnlockAdvice(workspace)
-    : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${STACK_CREATION_TIMEOUT_MS / 60_000} min: leave out --lock-wait`;
+    : `The stack isn't created yet. If that run is gone, this command removes the lock after it waited for ${STACK_CREATION_TIMEOUT_MS / 60_000} min: omit --lock-wait`;
   return new RolloutError(
     "ERR_STACK_LOCKED",
-    `The stack ${quote(stack)} of ${quote(name)} is locked by ${ownersText}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. ${advice}`,
+    `The stack ${quote(stack)} of ${quote(name)} is locked by ${ownersText}; this run waited for ${Math.round(waitedMs / 1_000)} s. This tenant was not changed. If that run is still in progress, wait until it ends. ${advice}`,
   );
 }
 
@@ -362,7 +362,7 @@ function buildNotAsDeclaredError({ name }: Target, mismatches: readonly string[]
   return new RolloutError(
     "ERR_ROLLOUT_NOT_AS_DECLARED",
     [
-      `Everything was written, and ${quote(name)} is not as declared:`,
+      `Everything was written, but ${quote(name)} doesn't match its files:`,
       ...mismatches.slice(0, MAX_MISMATCHES).map((line) => `  ${line}`),
       ...truncation,
     ].join("\n"),

@@ -25,16 +25,16 @@ export function buildDifferencePage({ from, to, tenants, same }: RolloutDifferen
     introduction: [
       safeText`${untrusted(from.digest)} → ${untrusted(to.digest)}`,
       [
-        `Of the tenants of both, ${formatNumber(comparable.length)} differ and ${formatNumber(same)} are declared alike.`,
+        `Of the tenants in both rollouts, ${formatNumber(comparable.length)} differ and ${formatNumber(same)} have the same declarations.`,
       ],
     ],
     sections: [
       ...buildPageSection(
-        safeText`Declared otherwise in ${formatCount(changed.length, "tenant")}`,
+        safeText`Declared differently in ${formatCount(changed.length, "tenant")}`,
         buildGroupedLines(changed, buildDeclaredChangeLine),
       ),
-      ...buildPageSection(["Can't be compared"], comparable.flatMap(buildUnreadableLines)),
-      ...buildPageSection(["Not brought to what was declared"], notAppliedLines),
+      ...buildPageSection(["Not comparable"], comparable.flatMap(buildUnreadableLines)),
+      ...buildPageSection(["Declared settings not reached"], notAppliedLines),
       ...buildOnlyInSection(tenants, "from", from.id),
       ...buildOnlyInSection(tenants, "to", to.id),
     ],
@@ -56,7 +56,7 @@ function buildNotAppliedLines({ name, states = {} }: TenantDifference, from: str
       : [
           {
             label: "!",
-            text: safeText`${untrusted(name)} by ${untrusted(id)}: ${TENANT_STATE_LABELS[state].word}`,
+            text: safeText`${untrusted(name)} in ${untrusted(id)}: ${TENANT_STATE_LABELS[state].word}`,
           },
         ],
   );

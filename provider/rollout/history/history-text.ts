@@ -13,7 +13,7 @@ import { TextPage } from "../../render/text-page";
 import { sanitizeLine } from "../../settings/text";
 import { formatDuration, getElapsedMs } from "../model/duration";
 import type { PastRollout, RolloutHistory } from "../model/history-schema";
-import { describeRolloutMode, formatPlannedCounts } from "../report/rollout-report-view";
+import { describeRolloutMode, formatOmittedChanges, formatPlannedCounts } from "../report/rollout-report-view";
 import { TENANT_STATE_LABELS } from "../report/state-labels";
 
 export interface HistoryTextOptions {
@@ -31,7 +31,7 @@ export function renderHistoryText(
   if (rollouts.length === 0) {
     return tenant === undefined
       ? "There are no rollouts.\n"
-      : `No rollout of those that were asked for changed ${sanitizeLine(tenant)}, or tried to.\n`;
+      : `None of the selected rollouts changed ${sanitizeLine(tenant)} or tried to.\n`;
   }
   const page = new TextPage(color, width);
   for (const [index, rollout] of rollouts.entries()) {
@@ -80,31 +80,35 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
     [untrusted(digest)],
     ...(revision === undefined
       ? []
-      : [safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
+      : [
+          safeText`commit ${untrusted(revision.slice(0, 12))}${isChanged === true ? ", with uncommitted changes" : ""}`,
+        ]),
   ];
   return [
     joinTexts(details, " · "),
     ...(changes.length === 0 ? [] : [formatChanges(rollout)]),
     ...(rollsBack === undefined
       ? []
-      : [safeText`rolls back ${untrusted(rollsBack)}: to ${untrusted(rollsBackTo ?? "")}`]),
+      : [safeText`rolls back ${untrusted(rollsBack)}to ${untrusted(rollsBackTo ?? "")}`]),
     ...describeRolloutMode(task),
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
     ...(prunedAt === undefined
       ? []
-      : [safeText`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
+      : [safeText`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans were removed`]),
   ];
 }
 
-/** For example: `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
+/** For example: `+12 ~1: - deny a.example in 7, + allow evil.example, and 5 more, none more dangerous`. All counts are per tenant. */
 function formatChanges({ planned, changes }: PastRollout): SafeText {
-  const visibleChanges = changes
-    .slice(0, MAX_CHANGES)
-    .map(
-      (change): SafeText =>
-        safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
-    );
-  return safeText`${formatPlannedCounts({ planned })}: ${joinTexts(visibleChanges, ", ")}${changes.length > MAX_CHANGES ? ", …" : ""}`;
+  // The most dangerous changes come first.
+  const visibleChanges = changes.slice(0, MAX_CHANGES);
+  const texts = visibleChanges.map(
+    (change): SafeText =>
+      safeText`${CHANGE_SIGNS[change.sign]} ${untrusted(formatListName(change))} ${untrusted(change.value)}${change.tenants > 1 ? ` in ${formatNumber(change.tenants)}` : ""}`,
+  );
+  const total = planned.added + planned.changed + planned.removed;
+  const hiddenCount = total - visibleChanges.reduce((subtotal, { tenants }) => subtotal + tenants, 0);
+  return safeText`${formatPlannedCounts({ planned })}: ${joinTexts(texts, ", ")}${hiddenCount > 0 ? `, ${formatOmittedChanges(hiddenCount)}` : ""}`;
 }
 
 /** For example: `7 tenants, 1 failed, 2 left`. */

@@ -11,7 +11,7 @@ import { isOpenRollout } from "../journal/select-rollout";
 export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */
   readonly prunable: readonly RolloutRecord[];
-  /** The rollouts that may still be needed in full, and why: `it is not through`. */
+  /** The rollouts that may still be needed in full, and why: `it is not finished`. */
   readonly retained: readonly { readonly record: RolloutRecord; readonly why: string }[];
   /** The ids of rollouts whose planning was interrupted. They can't be started. */
   readonly unstartedIds: readonly string[];
@@ -34,10 +34,12 @@ export async function findOldRollouts(journal: Journal, beforeMs: number): Promi
   const getRetentionReason = (record: RolloutRecord): string | undefined => {
     const { id } = record;
     const rollbackId = rollbackIds.get(id);
-    if (isOpenRollout(record)) return "it is not through";
+    if (isOpenRollout(record)) return "it is not finished";
     if (rollbackId !== undefined) return `${rollbackId} is rolling it back`;
     if (retriableIds.has(id)) return "a tenant that failed in it can be retried";
-    return canBeRolledBack(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
+    return canBeRolledBack(record, stacks)
+      ? "it can be rolled back in a tenant that no later rollout changed"
+      : undefined;
   };
   const oldRecords = records.filter(
     (record) =>

@@ -48,7 +48,7 @@ export function renderPageText(
     }
     const hiddenCount = lines.length - limit;
     if (hiddenCount > 0)
-      page.addText([`… and ${formatNumber(hiddenCount)} more; --all tells them`], { indent: INDENT });
+      page.addText([`… and ${formatNumber(hiddenCount)} more; --all shows them`], { indent: INDENT });
   }
   return page.toString();
 }

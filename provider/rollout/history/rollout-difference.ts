@@ -54,7 +54,7 @@ async function readSide(journal: Journal, id: string, commands: RolloutCommands)
   if (prunedAtMs !== undefined) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${id} was pruned, and the files that say what it declared are gone. What it changed is told by \`${commands.show(id)}\``,
+      `The rollout ${id} was pruned, and its files with the declarations were removed. To see what it changed: \`${commands.show(id)}\``,
     );
   }
   const files = await journal.readFiles(id);
@@ -76,7 +76,7 @@ async function readSide(journal: Journal, id: string, commands: RolloutCommands)
 function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
   return (path) => {
     const bytes = bundle.get(posix.normalize(path.replaceAll("\\", "/")));
-    if (bytes === undefined) throw new Error("the rollout kept no such file");
+    if (bytes === undefined) throw new Error("the rollout has no such file");
     return Buffer.from(bytes).toString("utf8");
   };
 }

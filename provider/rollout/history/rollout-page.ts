@@ -27,9 +27,9 @@ export function buildRolloutPage(details: RolloutDetails, tenantNames?: Readonly
     title: [],
     introduction: buildIntroduction(details),
     sections: [
-      { heading: ["What happened (UTC)"], lines: happened.map(buildEventLine) },
+      { heading: ["Events (UTC)"], lines: happened.map(buildEventLine) },
       {
-        heading: safeText`What was to change in ${formatCount(changedTenants.length, "tenant")}`,
+        heading: safeText`Planned changes in ${formatCount(changedTenants.length, "tenant")}`,
         lines: buildGroupedLines(changedTenants, buildChangeLine),
       },
       ...(tenantNames === undefined ? [] : buildPlanSections(changedTenants)),
@@ -44,25 +44,25 @@ function buildIntroduction({ origin, project, today, prunedAt }: RolloutDetails)
       : safeText`Planned by ${untrusted(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`)}${
           origin.revision === undefined
             ? []
-            : safeText` of the commit ${untrusted(origin.revision)}${origin.isChanged === true ? ", and of what was not committed" : ""}`
+            : safeText` at commit ${untrusted(origin.revision)}${origin.isChanged === true ? " with uncommitted changes" : ""}`
         }`;
-  const projectText = safeText`project ${untrusted(project)}, ends judged by ${untrusted(today)}`;
+  const projectText = safeText`project ${untrusted(project)}, expiry evaluated on ${untrusted(today)}`;
   return [
     plannedBy.length === 0 ? projectText : safeText`${plannedBy}; ${projectText}`,
     ...(prunedAt === undefined
       ? []
-      : [safeText`Pruned on ${prunedAt.slice(0, 10)}: its files, whole plans and tenants' steps are gone.`]),
+      : [safeText`Pruned on ${prunedAt.slice(0, 10)}: its files, whole plans and tenants' steps were removed.`]),
   ];
 }
 
 const EVENT_LABELS: Readonly<Record<string, string>> = {
   planned: "planned",
-  started: "begun",
-  resumed: "gone on with",
-  "wave-started": "begun",
+  started: "started",
+  resumed: "resumed",
+  "wave-started": "started",
   "wave-soaking": "soaks until",
   "wave-health": "health",
-  "wave-finished": "through",
+  "wave-finished": "finished",
   waiting: "waits",
   stopped: "stopped",
   interrupted: "interrupted",
@@ -88,7 +88,7 @@ export function buildChangeLine(change: RecordedChange): PageLine {
   const previousTexts = isUpdate ? findDifferingTexts(before, after) : [];
   const details: readonly SafeText[] = [
     ...labelTextFields(pickMetadata(change)).flatMap(([label, text]) => formatLabeled(label, text)),
-    ...formatLabeled("ends", expires),
+    ...formatLabeled("expires", expires),
     ...previousTexts.flatMap(([name, previous]) => formatLabeled(`${name} was`, previous)),
     ...getDetailTexts(after ?? before ?? {}).flatMap(([name, text]) => formatLabeled(name, text)),
     ...formatLabeled("accepted", accepted),
@@ -107,11 +107,11 @@ function formatLabeled(projectText: string, text: string | undefined): readonly 
 
 function buildPlanSections(tenants: readonly TenantDetails[]): readonly PageSection[] {
   return tenants.map(({ name, settings, digest, changes }) => ({
-    heading: safeText`The plan of ${untrusted(name)}`,
+    heading: safeText`Plan of ${untrusted(name)}`,
     lines: [
       {
         label: "",
-        text: safeText`${untrusted(digest)}, of ${untrusted(settings)}, ${formatCount(changes.length, "change")}`,
+        text: safeText`${untrusted(digest)}, from ${untrusted(settings)}, ${formatCount(changes.length, "change")}`,
       },
     ],
   }));

@@ -38,7 +38,7 @@ export function selectIdentityRecords(
       const lastRead = isNewer ? pending : applied;
       if (lastRead?.identity === undefined) return [];
       const { name = lastRead.name, place } = declared.get(stack) ?? {};
-      const { identity, fingerprint } = lastRead;
+      const { identity, fingerprint, acceptedSeq } = lastRead;
       const { id: rollout, seq = 0 } = (isNewer ? undefined : applied?.identityOrder) ?? lastRead.order;
       return [
         [
@@ -50,7 +50,7 @@ export function selectIdentityRecords(
             seq,
             identity,
             earlier: async () => await readEarlier(stack),
-            ...omitUndefined({ place, fingerprint }),
+            ...omitUndefined({ place, fingerprint, acceptedSeq }),
             ...(isNewer && pending.isStarted
               ? { isInterrupted: true, ...omitUndefined({ lasting: pending.lasting }) }
               : {}),

@@ -29,7 +29,9 @@ export class Journal extends JobJournal {
     const version = await readJournalVersion(database);
     if (version === undefined || version < JOURNAL_VERSION) await createTables(database);
     if (version === undefined || version <= JOURNAL_VERSION) return new Journal(database, now);
-    throw new JournalError(`The journal was made by a later release (version ${version} of its tables); use that one.`);
+    throw new JournalError(
+      `The journal was created by a later release (version ${version} of its tables). Use that release.`,
+    );
   }
 
   async close(): Promise<void> {
@@ -336,14 +338,16 @@ async function updateTargets(
     ]);
   }
   const { spec } = await readRolloutRecord(transaction, id);
+  // The environment may still hold keys under former variables, and keys of tenants that left the targets file.
+  const allVariables = [...new Set([...(spec.keyVariables ?? []), ...keyVariables])];
   await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
     id,
-    JSON.stringify({ ...spec, keyVariables }),
+    JSON.stringify({ ...spec, keyVariables: allVariables }),
   ]);
 }
 
 function throwMissingWave(name: string): never {
-  throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
+  throw new JournalError(`The tenant "${name}" isn't in any wave of the rollout.`);
 }
 
 /** Reads the highest sequence number in the journal. 0 if no rollout was started. */

@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../settings/omit-undefined";
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import type { Database, Row } from "../database/database";
 import { decodeJson, decodeTime } from "../database/stored-values";
 import { readJournalVersion, SKIPS_VERSION } from "../database/tables";
@@ -18,8 +18,8 @@ export interface LastAppliedRollouts {
   readonly stacks: ReadonlyMap<string, StackRollouts>;
   /** The tenants that rollouts skip now at a person's request, keyed by stack name. */
   readonly skips: ReadonlyMap<string, SkippedTenant>;
-  /** The number of the project's rollouts in the journal. */
-  readonly rolloutCount: number;
+  /** The ids of the project's rollouts in the journal. */
+  readonly rollouts: ReadonlySet<string>;
   /** The number of the project's further rollouts whose stacks are in another state backend. */
   readonly otherBackendCount: number;
   /** Returns a rollout's settings files as they were at planning time. */
@@ -62,6 +62,8 @@ interface ObservedTenant {
   readonly identity?: TenantIdentity;
   /** The part of the identity that no attempt to change the tenant can have removed or replaced. Absent: not known. */
   readonly lasting?: TenantIdentity;
+  /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
+  readonly acceptedSeq?: number;
 }
 
 /** A rollout that has not brought a stack to its declared state. */
@@ -122,7 +124,7 @@ export async function readLastApplied(
         rollout,
         order: toRolloutOrder(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
         wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
-        ...parseObservedTenant(row),
+        ...parseObservedTenant(row, record?.seq),
         record,
       };
     };
@@ -133,7 +135,9 @@ export async function readLastApplied(
       const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
       appliedRollout = {
         ...named,
-        ...(isRead ? { ...parseIdentityFields(task.row), identityOrder: toRolloutOrder(task.record) } : {}),
+        ...(isRead
+          ? { ...parseIdentityFields(task.row, task.record.seq), identityOrder: toRolloutOrder(task.record) }
+          : {}),
         state: String(lastRow["state"]) as AppliedRollout["state"],
         // An unchanged tenant was never started, so it gets the start time of the rollout.
         atMs: decodeTime(lastRow["finished_at"]) ?? decodeTime(lastRow["started_at"]) ?? 0,
@@ -166,7 +170,7 @@ export async function readLastApplied(
   return {
     stacks,
     skips,
-    rolloutCount: backendRecords.length,
+    rollouts: new Set(backendRecords.map(({ id }) => id)),
     otherBackendCount,
     readFiles: async (rollout) => await reader.readFiles(rollout),
     readEarlier: async (stack) => await readEarlierReadings(database, stack, backendRecords),
@@ -241,22 +245,33 @@ async function readWaitingStacks(
     const order = toRolloutOrder(record);
     return [
       String(row["stack"]),
-      { rollout: id, order, wave, state, rolloutState, isStarted: hasStarted, ...parseObservedTenant(row) },
+      { rollout: id, order, wave, state, rolloutState, isStarted: hasStarted, ...parseObservedTenant(row, record.seq) },
     ] as const;
   });
 }
 
-function parseObservedTenant(row: Row): ObservedTenant {
-  return { name: decodeJson<Target>(row["target"]).name, ...parseIdentityFields(row) };
+function parseObservedTenant(row: Row, seq: number | undefined): ObservedTenant {
+  return { name: decodeJson<Target>(row["target"]).name, ...parseIdentityFields(row, seq) };
 }
 
-function parseIdentityFields(row: Row): Omit<ObservedTenant, "name"> {
+function parseIdentityFields(row: Row, seq: number | undefined): Omit<ObservedTenant, "name"> {
   const summary = row["summary"] == null ? undefined : decodeJson<TenantSummary>(row["summary"]);
   return omitUndefined({
     fingerprint: summary?.fingerprint,
     identity: summary?.identity,
     lasting: summary && getLastingIdentity(summary),
+    acceptedSeq: summary && getAcceptedSeq(summary, seq),
   });
+}
+
+/** @param seq the sequence number of the rollout. */
+function getAcceptedSeq(
+  { acceptsEmptyTenant, identity, marker }: TenantSummary,
+  seq: number | undefined,
+): number | undefined {
+  const isSameTenant =
+    identity !== undefined && marker?.identity !== undefined && isStillTenant(identity, marker.identity);
+  return acceptsEmptyTenant === true && !isSameTenant ? seq : marker?.acceptedSeq;
 }
 
 function toRolloutOrder({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {

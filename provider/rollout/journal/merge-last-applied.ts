@@ -19,11 +19,11 @@ export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastA
       ]),
     ),
     skips: new Map(sources.flatMap(({ skips }) => [...skips])),
-    rolloutCount: sumNumbers(sources.map(({ rolloutCount }) => rolloutCount)),
+    rollouts: new Set(sources.flatMap(({ rollouts }) => [...rollouts])),
     otherBackendCount: sumNumbers(sources.map(({ otherBackendCount }) => otherBackendCount)),
     readFiles: async (rollout) => {
       const source = sourceByRollout.get(rollout);
-      if (source === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
+      if (source === undefined) throw new Error(`No journal has applied a stack of the rollout ${rollout}.`);
       return await source.readFiles(rollout);
     },
     readEarlier: async (stack) => {

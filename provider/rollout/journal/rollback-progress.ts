@@ -40,7 +40,7 @@ export async function findCompleteRollback(
 export function formatRollbackProgress({ rollbacks, changedTenants, remainingTenants }: RollbackProgress): string {
   const allText = changedTenants.length === 1 ? "the one tenant" : `all ${changedTenants.length} tenants`;
   if (remainingTenants.length === 0)
-    return `It was rolled back by ${rollbacks.join(", ")} in ${allText} that it changed or tried to.`;
+    return `It was rolled back by ${rollbacks.join(", ")} in ${allText} that it changed or tried to change.`;
   const names = formatFirst(remainingTenants, ({ name }) => quote(name));
-  return `It was rolled back by ${rollbacks.join(", ")} in ${changedTenants.length - remainingTenants.length} of the ${changedTenants.length} tenants that it changed or tried to. Not in ${names}.`;
+  return `It was rolled back by ${rollbacks.join(", ")} in ${changedTenants.length - remainingTenants.length} of the ${changedTenants.length} tenants that it changed or tried to change. Not in ${names}.`;
 }

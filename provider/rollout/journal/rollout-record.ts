@@ -41,7 +41,10 @@ export interface RolloutSpec {
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
   /** The notification settings. Absent: every receiver with an address in the environment gets all notices. */
   readonly notify?: NotificationSettings;
-  /** The environment variables that hold keys, including those of excluded tenants. No child process gets them. */
+  /**
+   * The environment variables that hold keys, or held them when the rollout was planned or resumed before, including
+   * those of excluded tenants. No child process gets them.
+   */
   readonly keyVariables?: readonly string[];
   /** A fingerprint of the state backend, so that no worker applies a tenant to a different one. */
   readonly backend: string;

@@ -14,7 +14,7 @@ export async function readRunState(database: Queryable, record: RolloutRecord, c
   );
   const waves = rows.map((row, position): WaveRunState => {
     const wave = spec.waves[position];
-    if (wave === undefined) throw new JournalError(`The rollout ${id} lacks a wave.`);
+    if (wave === undefined) throw new JournalError(`The rollout ${id} has no current wave.`);
     return {
       wave,
       state: String(row["state"]) as WaveState,

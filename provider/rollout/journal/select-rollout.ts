@@ -53,7 +53,7 @@ export async function selectRollout(
   if (match !== undefined) return match;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `There is no rollout ${action === "status" ? "at all" : `that can be ${ACTION_RULES[action].participle}`} in ${context.journalLocation}; ${formatNewestRollouts(records)}.${action === "stop" ? formatAbandonAdvice(records.find(isOpenRollout), context.commands) : ""}${action === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
+    `There is no rollout ${action === "status" ? "at all" : `that can be ${ACTION_RULES[action].participle}`} in ${context.journalLocation}; ${formatNewestRollouts(records)}.${action === "stop" ? formatAbandonAdvice(records.find(isOpenRollout), context.commands) : ""}${action === "resume" ? ` An unstarted plan is not kept; start a new rollout: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
   );
 }
 
@@ -71,9 +71,9 @@ function logPassedOver(
     const modeText = spec.rollsBack === undefined ? getModeOption(spec.task) : `rolls back ${spec.rollsBack}`;
     return modeText === undefined ? id : `${id} (${modeText})`;
   });
-  const matchText = match === undefined ? "" : `The rollout ${match.id} is meant. `;
+  const matchText = match === undefined ? "" : `The selected rollout is ${match.id}. `;
   log(
-    `note: ${matchText}Newer ones are passed over: ${names}. To roll back the newest of them: \`${commands.rollback(newestPassedOver.record.id)}\``,
+    `note: ${matchText}Newer ones were not selected: ${names}. To roll back the newest of them: \`${commands.rollback(newestPassedOver.record.id)}\``,
   );
 }
 
@@ -176,19 +176,18 @@ function findByIdPrefix(
     const { state, spec } = match;
     const stateText =
       action === "rollback" && spec.rollsBack !== undefined
-        ? `rolls back another one, ${spec.rollsBack}`
+        ? `rolls back ${spec.rollsBack}`
         : `is ${state.replace("-", " ")}`;
-    const planAdvice = action === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
+    const planAdvice = action === "resume" ? ` To apply the files: \`${commands.plan(spec.source)}\`` : "";
     const nextStepText = isFinalState(state)
       ? planAdvice
-      : `${action === "stop" ? formatAbandonAdvice(isOpenRollout(match) ? match : undefined, commands) : ""} What can be done with it now: \`${commands.status(match.id)}\``;
+      : `${action === "stop" ? formatAbandonAdvice(isOpenRollout(match) ? match : undefined, commands) : ""} To see its state and the next steps: \`${commands.status(match.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${match.id} can't be ${participle}: it ${stateText}.${nextStepText}`,
     );
   }
-  const problem =
-    otherMatches.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
+  const problem = otherMatches.length > 0 ? `"${id}" matches several rollouts` : `There is no rollout "${id}"`;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
     `${problem} in ${journalLocation}; ${formatNewestRollouts(records)}.`,
@@ -198,11 +197,11 @@ function findByIdPrefix(
 /** Suggests how to end a rollout that is not running. */
 function formatAbandonAdvice(record: RolloutRecord | undefined, commands: RolloutCommands): string {
   if (record === undefined) return "";
-  const stateText = record.state === "waiting" ? "waits for a person" : "isn't through";
-  return ` ${record.id} ${stateText}, and nothing of it is under way. To abandon it: \`${commands.abandon(record.id)}\`.`;
+  const stateText = record.state === "waiting" ? "waits for approval" : "is not finished";
+  return ` ${record.id} ${stateText}, and no run is in progress. To abandon it: \`${commands.abandon(record.id)}\`.`;
 }
 
 function formatNewestRollouts(records: readonly RolloutRecord[]): string {
   const newestTexts = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
-  return newestTexts.length === 0 ? "the journal has none" : `the newest are ${newestTexts.join(", ")}`;
+  return newestTexts.length === 0 ? "the journal is empty" : `the newest are ${newestTexts.join(", ")}`;
 }

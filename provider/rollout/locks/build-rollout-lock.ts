@@ -51,7 +51,7 @@ function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
   const reasonText = reason.slice(0, MAX_REASON_LENGTH);
   switch (state) {
     case "waiting":
-      return `waits for a person. ${reasonText}`;
+      return `waits for approval. ${reasonText}`;
     case "stopped":
       return `was stopped. ${reasonText}`;
     case "abandoned":
@@ -59,9 +59,9 @@ function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
     case "rolled-back":
       return `was rolled back. ${reasonText}`;
     case "done":
-      return "is through";
+      return "is finished";
     default:
-      return "is under way, or was interrupted";
+      return "is in progress, or was interrupted";
   }
 }
 

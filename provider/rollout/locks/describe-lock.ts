@@ -6,10 +6,10 @@ export function describeLock(lock: RolloutLock | UnreadableLock, commands: Rollo
   const { rollout } = lock;
   const abandon = commands.abandon(rollout);
   if (lock.state === "unreadable") {
-    return `The rollout ${rollout} is being begun elsewhere, or was killed as it began. If no such run is under way: \`${abandon}\``;
+    return `The rollout ${rollout} is being started by another run, or was killed as it started. If no such run is in progress, abandon it: \`${abandon}\``;
   }
   return [
-    `The rollout ${rollout} of another journal (${lock.journal}) ${lock.status.replace(/\.$/, "")}; so it was status on ${lock.at}.`,
-    `Go on with it where that journal is. If the journal is lost, abandon the rollout: \`${abandon}\`. To undo what it did then, put the settings files back (git revert) and run \`${commands.plan("tenants.yaml")}\`.`,
+    `The rollout ${rollout} of another journal (${lock.journal}) ${lock.status.replace(/\.$/, "")} (as of ${lock.at}).`,
+    `Continue it with that journal. If the journal is lost, abandon the rollout: \`${abandon}\`. To undo its changes after that, revert the settings files (git revert) and run \`${commands.plan("tenants.yaml")}\`.`,
   ].join("\n");
 }

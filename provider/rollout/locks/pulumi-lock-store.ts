@@ -77,7 +77,7 @@ export class PulumiLockStore implements Disposable {
     // Removed after it was listed, for example by a rollout that has finished.
     if (run.code !== 0 && isStackMissing(run)) return undefined;
     if (run.code !== 0) throw this.#buildError("read", run);
-    const { deployment } = parsePulumiJson(run.stdout, "A mark") as ExportedStack;
+    const { deployment } = parsePulumiJson(run.stdout, "A lock") as ExportedStack;
     return parseLock(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
   }
 
@@ -105,8 +105,8 @@ export class PulumiLockStore implements Disposable {
 
   /** Removes a lock. Succeeds if it doesn't exist. */
   async remove(rollout: string): Promise<void> {
-    const run = await this.#runPulumi("taken away", rollout, "stack", "rm", "--yes", "--remove-backups");
-    if (run.code !== 0 && !isStackMissing(run)) throw this.#buildError("taken away", run);
+    const run = await this.#runPulumi("removed", rollout, "stack", "rm", "--yes", "--remove-backups");
+    if (run.code !== 0 && !isStackMissing(run)) throw this.#buildError("removed", run);
   }
 
   [Symbol.dispose](): void {
@@ -158,7 +158,7 @@ export class PulumiLockStore implements Disposable {
 
   #buildError(action: string, failure: PulumiRun | string): RolloutError {
     // Pulumi lists no stacks at all if the state of one is truncated.
-    const truncatedState = describeTruncatedState(this.#projectFiles, "the rollout is forgotten next to the stacks");
+    const truncatedState = describeTruncatedState(this.#projectFiles, "the rollout's lock next to the stacks is lost");
     const details = typeof failure === "string" ? failure : (truncatedState ?? formatPulumiOutput(failure));
     const cause = findEngineCause(details);
     const advice = cause === undefined ? "" : `\n${cause.advice}.`;

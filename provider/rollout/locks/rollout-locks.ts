@@ -170,7 +170,7 @@ export class RolloutLocks implements Disposable {
     await this.#save({
       ...mark,
       state: "closed",
-      status: "was abandoned by a person where its journal was not at hand",
+      status: "was abandoned without its journal",
       at: new Date().toISOString(),
       pending: [],
       unreviewed: [...mark.unreviewed, ...unknown],
@@ -222,19 +222,19 @@ export class RolloutLocks implements Disposable {
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
-        `The rollout ${id} has no lock next to the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} has no lock next to the stacks: it is finished or was abandoned, and this journal is an older copy; or an earlier release started it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and start a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't go on. ${describeClosedLock(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} can't continue. ${describeClosedLock(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and start a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has come further (it ${trimPeriod(mark.status)}), in the journal ${mark.journal}. Restore that one, and continue there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: according to its lock next to the stacks, the rollout ${id} has progressed further (it ${trimPeriod(mark.status)}), in the journal ${mark.journal}. Nothing was changed. Restore that journal, and continue with it. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and start a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -255,7 +255,7 @@ export class RolloutLocks implements Disposable {
       if (news.length === 0) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Since this was planned, the rollout ${rollout} has changed ${formatStacks(news)}, and nobody has looked at that yet. Nothing was changed. Plan again: \`${this.#commands.plan(spec.source)}\``,
+        `Since this was planned, the rollout ${rollout} has changed ${formatStacks(news)}, and its changes are not reviewed yet. Nothing was changed. Plan again: \`${this.#commands.plan(spec.source)}\``,
       );
     }
   }
@@ -352,7 +352,7 @@ function isReadable(mark: RolloutLock | UnreadableLock): mark is RolloutLock {
 function buildBeginningError({ rollout }: UnreadableLock, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.abandon(rollout)}\``,
+    `The rollout ${rollout} is being started by another run, or that run was killed as it started; its stacks are unknown. Nothing was changed. Run this again in a minute. If the error remains, and no such run is in progress, abandon it: \`${commands.abandon(rollout)}\``,
   );
 }
 
@@ -364,17 +364,17 @@ function buildUnfinishedError(
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
     [
-      `The rollout ${rollout} has not come to these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(status)}. Nothing was changed.`,
-      `A lock next to the stacks says so (${at}). Its journal isn't this one, but ${journal}.`,
-      `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
-      `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
+      `The rollout ${rollout} has not changed these stacks yet (${formatStacks(stacks)}), and ${trimPeriod(status)}. Nothing was changed.`,
+      `This comes from a lock next to the stacks (${at}). Its journal isn't this one, but ${journal}.`,
+      `Continue it there, or copy that journal here and set --database to it: \`email-security rollout status ${rollout}\` shows the next steps.`,
+      `If that journal is lost, and no run of it is in progress, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again at each gate that this one has not passed.`,
     ].join("\n"),
   );
 }
 
 function describeLockLoss(mark: RolloutLock | UnreadableLock | undefined): string {
   return mark === undefined || mark.state === "unreadable"
-    ? "Its lock next to the stacks was removed meanwhile."
+    ? "Its lock next to the stacks was removed in the meantime."
     : describeClosedLock(mark);
 }
 

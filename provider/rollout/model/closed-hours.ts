@@ -30,15 +30,14 @@ export function parseClosedHours(text: string): readonly ClosedHours[] | string 
     CLOSED_HOURS_PATTERN.exec(text) ?? [];
   const [from, to] = [parseMinutes(fromHour, fromMinute), parseMinutes(toHour, toMinute)];
   const isParsed = from !== undefined && to !== undefined && (fromDay === undefined) === (toDay === undefined);
-  if (!isParsed) return `are no hours; write ${CLOSED_HOURS_FORMAT}`;
-  if (!isTimeZone(timeZone)) return "name an unknown time zone; write one such as Europe/Zurich, or none for UTC";
+  if (!isParsed) return `aren't valid hours; write ${CLOSED_HOURS_FORMAT}`;
+  if (!isTimeZone(timeZone)) return "have an unknown time zone; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
     const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
-    if (start % WEEK_MINUTES === end % WEEK_MINUTES)
-      return "end when they begin; write another time for one of the two";
+    if (start % WEEK_MINUTES === end % WEEK_MINUTES) return "end when they begin; change one of the two times";
     return [{ text, from: start, to: end, timeZone }];
   }
-  if (from % DAY_MINUTES === to % DAY_MINUTES) return "end when they begin; write another time for one of the two";
+  if (from % DAY_MINUTES === to % DAY_MINUTES) return "end when they begin; change one of the two times";
   const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
   return DAYS.map((_, day) => ({
     text,

@@ -22,45 +22,40 @@ export const DETAILS_FORMAT = 1;
 /** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
 
-const isChanged = z
-  .literal(true)
-  .exactOptional()
-  .describe("Whether there were uncommitted changes on top of that commit.");
+const isChanged = z.literal(true).exactOptional().describe("Whether there were uncommitted changes.");
 
 const pastRollout = z
   .strictObject({
     id: jsonTextField("The rollout's id."),
     state: rolloutStateSchema,
-    isHeld: z.boolean().describe("Whether somebody is at it now."),
-    reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
-    source: jsonTextField("The targets file, as it was named."),
+    isHeld: z.boolean().describe("Whether a run is in progress now."),
+    reason: jsonTextField("Why it stopped or waits, as a sentence.").exactOptional(),
+    source: jsonTextField("The targets file, as it was specified."),
     digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
     startedAt: jsonTimeField("When it began"),
     finishedAt: jsonTimeField("When it ended").exactOptional(),
     by: jsonTextField("The person who planned it: dana@build-7.").exactOptional(),
-    revision: jsonTextField("The commit of git that it was planned at.").exactOptional(),
+    revision: jsonTextField("The git commit at which it was planned.").exactOptional(),
     isChanged,
     rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: jsonTextField("The target of the rollback.").exactOptional(),
-    rolledBackBy: jsonTextField(
-      "The newest rollback of it, where all that it changed was rolled back.",
-    ).exactOptional(),
+    rolledBackBy: jsonTextField("Its newest rollback, if all of its changes were rolled back.").exactOptional(),
     task: modeSchema,
-    prunedAt: jsonTimeField("When its files and whole plans were taken out of the journal").exactOptional(),
+    prunedAt: jsonTimeField("When its files and whole plans were removed from the journal").exactOptional(),
     counts: countsSchema,
     planned: plannedCountsSchema.describe(
-      "The changes in the plans of the tenants that it began; or of the requested tenant.",
+      "The changes in the plans of the tenants that it started; or of the requested tenant.",
     ),
     changes: z
       .array(
         tenantChangeSchema
           .unwrap()
           .omit({ alarm: true })
-          .extend({ tenants: jsonCountField("In how many tenants.") })
+          .extend({ tenants: jsonCountField("The number of tenants.") })
           .readonly(),
       )
       .readonly()
-      .describe("The first of these changes, those of the most tenants first; at most 10."),
+      .describe("The first of these changes, at most 10; the most dangerous come first."),
     tenantState: tenantStateSchema.describe("The result of the requested tenant.").exactOptional(),
   })
   .readonly();
@@ -71,13 +66,13 @@ export type PastRollout = z.infer<typeof pastRollout>;
 export const historySchema = z
   .strictObject({
     format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
-    rollouts: z.array(pastRollout).readonly().describe("The newest first."),
-    older: jsonCountField("How many more there are, that --limit leaves out."),
+    rollouts: z.array(pastRollout).readonly().describe("Newest first."),
+    older: jsonCountField("How many more rollouts --limit omits."),
   })
   .readonly()
   .meta({
-    title: "Email security rollouts that were",
-    description: "Which rollouts were, as `email-security rollout history` writes it as JSON.",
+    title: "Email security rollout history",
+    description: "Past rollouts, as `email-security rollout history` writes them as JSON.",
   });
 
 export type RolloutHistory = z.infer<typeof historySchema>;
@@ -107,11 +102,11 @@ const origin = z
   .strictObject({
     user: jsonTextField("The pipeline's account, or the machine's.").exactOptional(),
     host: z.string(),
-    revision: jsonTextField("The commit that the working directory was at.").exactOptional(),
+    revision: jsonTextField("The commit of the working directory.").exactOptional(),
     isChanged,
   })
   .readonly()
-  .describe("Who planned it, where, and of which commit; absent if an earlier release planned it.");
+  .describe("Who planned it, where, and at which commit; absent if an earlier release planned it.");
 
 export type Origin = z.infer<typeof origin>;
 
@@ -121,19 +116,19 @@ export const detailsSchema = z
     format: z.literal(DETAILS_FORMAT).describe("The version of this format."),
     report: reportSchema,
     project: jsonTextField("The Pulumi project of its stacks."),
-    today: jsonTextField("The day (UTC) by which expires was judged."),
+    today: jsonTextField("The day (UTC) on which expires was evaluated."),
     origin: origin.exactOptional(),
-    prunedAt: jsonTimeField("When its files and whole plans were taken out of the journal").exactOptional(),
+    prunedAt: jsonTimeField("When its files and whole plans were removed from the journal").exactOptional(),
     happened: z
       .array(
         z
           .strictObject({
             at: jsonTimeField("When"),
-            kind: jsonTextField("started, resumed, wave-finished, waiting, …: as --events prints it."),
+            kind: jsonTextField("started, resumed, wave-finished, waiting, …: as --events prints them."),
             wave: z.string().exactOptional(),
             tenant: jsonTextField("The skipped tenants.").exactOptional(),
-            by: jsonTextField("The person who began it, continued it, or skipped somebody.").exactOptional(),
-            detail: jsonTextField("Why it waits or stopped, or what the health check found.").exactOptional(),
+            by: jsonTextField("The person who started it, resumed it, or skipped tenants.").exactOptional(),
+            detail: jsonTextField("Why it waits or stopped, or the result of the health check.").exactOptional(),
           })
           .readonly(),
       )
@@ -145,18 +140,18 @@ export const detailsSchema = z
           .strictObject({
             name: z.string(),
             settings: jsonTextField("The settings file."),
-            digest: jsonTextField("Of its plan; empty where it has none."),
+            digest: jsonTextField("The digest of its plan; empty if it has none."),
             changes: z.array(recordedChange).readonly().describe("All changes of its plan."),
           })
           .readonly(),
       )
       .readonly()
-      .describe("In the order of the report."),
+      .describe("In the report's order."),
   })
   .readonly()
   .meta({
-    title: "Email security rollout, all that is known of it",
-    description: "A rollout's whole record, as `email-security rollout show` writes it as JSON.",
+    title: "Email security rollout record",
+    description: "The whole record of a rollout, as `email-security rollout show` writes it as JSON.",
   });
 
 export type RolloutDetails = z.infer<typeof detailsSchema>;
@@ -165,7 +160,7 @@ export type TenantDetails = RolloutDetails["tenants"][number];
 
 const declaredValue = z
   .strictObject({
-    list: jsonTextField("Only of entries.").exactOptional(),
+    list: jsonTextField("Only for entries.").exactOptional(),
     ...declaredFieldsShape,
   })
   .readonly();
@@ -174,7 +169,7 @@ const comparedRollout = z
   .strictObject({
     id: z.string(),
     digest: z.string(),
-    today: jsonTextField("The day (UTC) by which expires was judged."),
+    today: jsonTextField("The day (UTC) on which expires was evaluated."),
   })
   .readonly();
 
@@ -192,7 +187,7 @@ export const differenceSchema = z
             only: z
               .enum(["from", "to"])
               .exactOptional()
-              .describe("Which rollout alone had it; absent where both had it."),
+              .describe("The rollout that alone had it; absent if both had it."),
             states: z
               .strictObject({
                 from: tenantStateSchema.exactOptional(),
@@ -200,7 +195,7 @@ export const differenceSchema = z
               })
               .readonly()
               .exactOptional()
-              .describe("Its result where it did not reach the declared settings."),
+              .describe("Its result, if it did not reach the declared settings."),
             unreadable: jsonTextField("Why it can't be compared: this release can't read its files.").exactOptional(),
             changes: z
               .array(
@@ -216,13 +211,13 @@ export const differenceSchema = z
                   .readonly(),
               )
               .readonly()
-              .describe("From the first to the second: what only the second declares is an addition."),
+              .describe("From the first to the second: an element that only the second declares is an addition."),
           })
           .readonly(),
       )
       .readonly()
       .describe("Tenants that differ, in the order of the second's waves; then those of the first alone."),
-    same: jsonCountField("How many tenants of both declare the same."),
+    same: jsonCountField("How many tenants in both have the same declarations."),
   })
   .readonly()
   .meta({

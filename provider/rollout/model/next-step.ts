@@ -74,7 +74,7 @@ export function chooseNextStep(runState: RunState, nowMs: number): RolloutStep {
   return chooseStep(index, current, runState, nowMs);
 }
 
-export const STOPPED_BY_PERSON = "A person stopped it.";
+export const STOPPED_BY_PERSON = "It was stopped by a person.";
 
 function chooseStep(index: number, current: WaveRunState, runState: RunState, nowMs: number): RolloutStep {
   const { wave, counts } = current;
@@ -115,7 +115,7 @@ function getClosedHoursStep(
   const untilMs = getClosedUntil(wave.closed, nowMs);
   if (untilMs === undefined) return undefined;
   if (countRunning(runState.waves) > 0) return { kind: "wait" };
-  const reason = `The wave ${wave.name} begins nothing in these hours (${formatClosedHours(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
+  const reason = `The wave ${wave.name} doesn't start tenants in these hours (${formatClosedHours(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
   return { kind: "pause", wave: index, untilMs, reason };
 }
 
@@ -147,7 +147,7 @@ function chooseStepAfterSoak(index: number, current: WaveRunState, runState: Run
   if (wave.health === undefined) return chooseStepAfterReview(index, current, runState);
   if (health === undefined) return { kind: "check", wave: index };
   if (health.isHealthy) return chooseStepAfterReview(index, current, runState);
-  return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
+  return { kind: "stop", reason: `The wave ${wave.name} is unhealthy: ${health.message}` };
 }
 
 /** An unchanged wave needs no soak, check or gate. The exception is an unreviewed change of an earlier rollout, if tenants follow. */
@@ -165,11 +165,11 @@ function chooseStepAfterReview(index: number, current: WaveRunState, { waves, un
   const { wave, isApproved } = current;
   if (!hasPendingAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
   if (wave.gate && needsReview(index, current, waves)) {
-    const reason = `The wave ${wave.name} is through, and its gate waits for a person.`;
+    const reason = `The wave ${wave.name} is finished, and its gate waits for approval.`;
     return { kind: "hand-over", wave: index, reason, isGate: true };
   }
   if (until === wave.name) {
-    const reason = `The wave ${wave.name} is through, and the rollout was to go no further.`;
+    const reason = `The wave ${wave.name} is finished, and the rollout was to pause after it.`;
     return { kind: "hand-over", wave: index, reason, isGate: false };
   }
   return { kind: "settle", wave: index };

@@ -49,7 +49,7 @@ export class RolloutCommands {
   /** Makes rollouts skip tenants. @param source the targets file. */
   skip(names: readonly string[], source: string): string {
     return this.#command(
-      `skip ${names.map(quoteShellWord).join(" ")} --reason 'say why'${formatTargetsOption(source)}`,
+      `skip ${names.map(quoteShellWord).join(" ")} --reason 'the reason'${formatTargetsOption(source)}`,
     );
   }
 

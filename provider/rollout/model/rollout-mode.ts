@@ -8,6 +8,6 @@ export type RolloutMode = (typeof ROLLOUT_MODES)[number];
 
 /** The command-line option of each mode, and its description. */
 export const MODE_TEXTS: Readonly<Record<RolloutMode, { readonly option: string; readonly does: string }>> = {
-  "only-expired": { option: "--only-expired", does: "takes away what has ended, and nothing else" },
-  "revert-drift": { option: "--revert-drift", does: "reverts what the console changed, and nothing else" },
+  "only-expired": { option: "--only-expired", does: "only removes expired entries" },
+  "revert-drift": { option: "--revert-drift", does: "only reverts drift" },
 };

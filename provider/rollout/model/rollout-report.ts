@@ -12,36 +12,36 @@ export const tenantStateSchema = z
   .meta({
     id: "TenantState",
     description:
-      "pending: planned, and not begun; where an error says so, not planned. released: may be begun by any worker. running: a worker is at it. unchanged: held what is declared when the rollout was planned; nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared; its error says why. skipped: a person said to go on without it, before it was changed or after it failed.",
+      "pending: planned, but not started; or not planned, if it has an error. released: ready for any worker. running: a worker is changing it. unchanged: matched its files when the rollout was planned; nothing was written. done: was changed, and verified to match its files. failed: doesn't match its files; see its error. skipped: a person skipped it, before it was changed or after it failed.",
   });
 
 export type TenantState = z.infer<typeof tenantStateSchema>;
 
 export const countsSchema = z
   .strictObject({
-    pending: jsonCountField("Planned, and not begun."),
-    released: jsonCountField("May be begun."),
-    running: jsonCountField("Somebody is at them."),
-    unchanged: jsonCountField("Held what is declared."),
-    done: jsonCountField("Were changed."),
-    failed: jsonCountField("Are not as declared."),
-    skipped: jsonCountField("Are left out, since a person said to go on without them."),
+    pending: jsonCountField("Planned, but not started."),
+    released: jsonCountField("Ready to start."),
+    running: jsonCountField("In progress."),
+    unchanged: jsonCountField("Matched their files already."),
+    done: jsonCountField("Changed."),
+    failed: jsonCountField("Failed: they don't match their files."),
+    skipped: jsonCountField("Skipped by a person."),
   })
   .readonly()
-  .meta({ id: "Counts", description: "How many tenants are in each state." });
+  .meta({ id: "Counts", description: "The number of tenants in each state." });
 
 export const rolloutStateSchema = z
   .enum(["planned", "running", "waiting", "stopped", "abandoned", "rolled-back", "done"])
   .describe(
-    "planned: nothing was written yet. running: under way, or interrupted when nobody holds it. waiting: at a gate, or after the wave that --until names. stopped: by itself or by a person, with a reason. abandoned: a person ended it before it was done. rolled-back: another rollout rolls it back, or has done so. Neither can be resumed.",
+    "planned: nothing was written yet. running: in progress, or interrupted if no run has it. waiting: at a gate, or after the wave of --until. stopped: by itself or by a person, with a reason. abandoned: a person ended it before it was done. rolled-back: another rollout is rolling it back, or has done so. An abandoned or rolled-back rollout can't be resumed.",
   );
 
 export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
 const advice = z
   .strictObject({
-    why: jsonTextField("Its purpose, a sentence."),
-    command: jsonTextField("A command for the shell.").exactOptional(),
+    why: jsonTextField("Its purpose, as a sentence."),
+    command: jsonTextField("A shell command.").exactOptional(),
   })
   .readonly();
 
@@ -50,32 +50,32 @@ const wave = z
     name: z.string(),
     state: z
       .enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"])
-      .describe("soaking, checking and gated come after all its tenants are settled."),
-    tenants: jsonCountField("How many tenants are in it."),
+      .describe("soaking, checking and gated follow when all its tenants are finished."),
+    tenants: jsonCountField("The number of its tenants."),
     counts: countsSchema,
-    maxConcurrent: z.int().min(1).describe("How many of its tenants are changed at once."),
-    tolerated: jsonCountField("How many may fail: one more, and the rollout stops."),
+    maxConcurrent: z.int().min(1).describe("How many of its tenants are changed concurrently."),
+    tolerated: jsonCountField("How many may fail. With one more, the rollout stops."),
     after: z
       .strictObject({
         soakMs: jsonCountField("How long it soaks, in milliseconds."),
         isChecked: z.boolean().describe("Whether its health is checked."),
-        isGated: z.boolean().describe("Whether it waits for a person."),
+        isGated: z.boolean().describe("Whether it waits for approval."),
       })
       .readonly()
-      .describe("The next step once it is through."),
+      .describe("The next step when it is finished."),
     closed: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe("The hours in which none of its tenants is begun, as they were written."),
+      .describe("The hours in which none of its tenants is started, as they are written in the file."),
     unreviewed: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe("Its tenants whose last change, of an earlier rollout, was never let through."),
+      .describe("Its tenants whose last change, by an earlier rollout, never passed its health check or gate."),
     startedAt: jsonTimeField("When it began").exactOptional(),
-    finishedAt: jsonTimeField("When it was through").exactOptional(),
-    soakUntil: jsonTimeField("Until when it soaks or soaked").exactOptional(),
+    finishedAt: jsonTimeField("When it was finished").exactOptional(),
+    soakUntil: jsonTimeField("When its soak ends or ended").exactOptional(),
     health: z
       .strictObject({ isHealthy: z.boolean(), message: z.string() })
       .readonly()
@@ -83,7 +83,7 @@ const wave = z
       .exactOptional(),
   })
   .readonly()
-  .meta({ id: "Wave", description: "A wave and how far it came." });
+  .meta({ id: "Wave", description: "A wave and its progress." });
 
 export type WaveReport = z.infer<typeof wave>;
 export type WaveState = WaveReport["state"];
@@ -92,12 +92,12 @@ export const tenantChangeSchema = z
   .strictObject({
     sign: signSchema,
     kind: kindSchema,
-    list: jsonTextField("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
+    list: jsonTextField("deny, or allow → deny if it moves; absent for VIPs.").exactOptional(),
     value: jsonTextField("The value or mailbox."),
     alarm: z
       .enum(["danger", "accepted", "warning"])
       .exactOptional()
-      .describe("How bad it looks; absent if no risks were found."),
+      .describe("The severity of its risks; absent if there are none."),
   })
   .readonly()
   .meta({ id: "TenantChange", description: "A change of a tenant's plan." });
@@ -106,15 +106,15 @@ export type TenantChange = z.infer<typeof tenantChangeSchema>;
 
 const error = z
   .strictObject({
-    code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for what the rollout itself found."),
-    message: jsonTextField("The event, without any key."),
-    advice: jsonTextField("The next step, a sentence."),
+    code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for errors of the rollout itself."),
+    message: jsonTextField("What failed, without any key."),
+    advice: jsonTextField("The next step, as a sentence."),
     phase: z
       .enum(["plan", "apply"])
-      .describe("When it was found: while planning, so that nothing was touched; or while changing it."),
+      .describe("When it occurred: during planning, when nothing was changed; or while the tenant was changed."),
   })
   .readonly()
-  .meta({ id: "TenantError", description: "Why a tenant is not as declared." });
+  .meta({ id: "TenantError", description: "Why a tenant doesn't match its files." });
 
 export type TenantError = z.infer<typeof error>;
 
@@ -134,18 +134,15 @@ const tenant = z
     wave: jsonTextField("The name of its wave."),
     state: tenantStateSchema,
     host: jsonTextField("The service's host."),
-    address: jsonTextField("The address that its key is sent to."),
-    keyFrom: jsonTextField("Where its key comes from, in words and without the key."),
+    address: jsonTextField("The address to which its key is sent."),
+    keyFrom: jsonTextField("The source of its key, described without the key."),
     stack: jsonTextField("The Pulumi stack."),
-    planned: plannedCountsSchema.describe("The changes of the plan; all 0 where there is no plan."),
-    changes: z
-      .array(tenantChangeSchema)
-      .readonly()
-      .describe("The first changes of the plan, the most important first; at most 20."),
+    planned: plannedCountsSchema.describe("The number of changes in the plan; all 0 if there is no plan."),
+    changes: z.array(tenantChangeSchema).readonly().describe("The most important changes of the plan, at most 20."),
     alarms: z
       .strictObject({
         danger: jsonCountField("Risky changes."),
-        accepted: jsonCountField("Risky changes whose acceptRisk says why they are meant.").exactOptional(),
+        accepted: jsonCountField("Risky changes with a reason in acceptRisk.").exactOptional(),
         warning: jsonCountField("Changes with a warning."),
       })
       .readonly(),
@@ -154,38 +151,36 @@ const tenant = z
       .readonly()
       .exactOptional()
       .describe(
-        "Entries that it leaves unchanged: of a rollback, those that somebody changed after the rollout; of a task, with why.",
+        "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
       ),
     drift: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe(
-        "Console changes that are reverted, with who made them as far as the service reports it; the first of them.",
-      ),
+      .describe("The first of the reverted console changes, with their authors if the service reports them."),
     unmanagedAllows: z
       .strictObject({
-        count: jsonCountField("How many."),
-        risky: jsonCountField("How many of them lint would call risky."),
+        count: jsonCountField("The number of changes."),
+        risky: jsonCountField("How many of them lint would report as risky."),
         values: z.array(z.string()).readonly().describe("The first 10, the risky ones first."),
       })
       .readonly()
       .exactOptional()
-      .describe("The tenant's unmanaged allows, as the plan saw them; the rollout leaves them."),
+      .describe("The tenant's unmanaged allows at planning time; the rollout doesn't change them."),
     overrides: z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe("The rules of included files that its settings files override, with file and line; the first few."),
+      .describe("The first rules of included files that its settings files override, with file and line."),
     error: error.exactOptional(),
-    attempts: jsonCountField("How often it was begun: more than once after a crash, or when it was retried."),
+    attempts: jsonCountField("How often it was started: more than once after a crash or a retry."),
     worker: jsonTextField("The process that worked on it last: host:pid.").exactOptional(),
-    startedAt: jsonTimeField("When it was begun").exactOptional(),
-    finishedAt: jsonTimeField("When it was through").exactOptional(),
+    startedAt: jsonTimeField("When it was started").exactOptional(),
+    finishedAt: jsonTimeField("When it was finished").exactOptional(),
     durationMs: z.number().min(0).describe("How long it took, in milliseconds.").exactOptional(),
   })
   .readonly()
-  .meta({ id: "Tenant", description: "A tenant and what became of it." });
+  .meta({ id: "Tenant", description: "A tenant and its outcome." });
 
 export type TenantReport = z.infer<typeof tenant>;
 export type UnmanagedAllows = NonNullable<TenantReport["unmanagedAllows"]>;
@@ -194,7 +189,7 @@ const skipped = z
   .strictObject({
     name: z.string(),
     stack: jsonTextField(
-      "The Pulumi stack, which identifies the tenant: another one of the rollout may have its name by now. Absent in rollouts of an earlier release.",
+      "The Pulumi stack, which identifies the tenant: another tenant of the rollout may have the name now. Absent in rollouts of an earlier release.",
     ).exactOptional(),
     since: jsonTimeField("Since when"),
     by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
@@ -203,7 +198,7 @@ const skipped = z
   .readonly()
   .meta({
     id: "Skipped",
-    description: "A tenant that is left out, since a person said to go on without it.",
+    description: "A skipped tenant.",
   });
 
 /** The mode of a rollout, for reports and the history. */
@@ -211,19 +206,19 @@ export const modeSchema = z
   .enum(ROLLOUT_MODES)
   .exactOptional()
   .describe(
-    "Its purpose, where it does not bring all that the files declare: to remove expired entries, or to revert console changes.",
+    "Its purpose, if it doesn't apply everything that the files declare: to remove expired entries, or to revert console changes.",
   );
 
 /** The report of a rollout, by tenant. Texts from outside are not sanitized: sanitize them before display. */
 export const reportSchema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
-    id: jsonTextField("The rollout's id; none where no tenant is for it, so that no rollout is made."),
+    id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
     source: jsonTextField("The targets file, as it was named."),
     state: rolloutStateSchema,
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
-    waitingSince: jsonTimeField("Since when it waits for a person; absent where it does not").exactOptional(),
+    waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
     advice: z.array(advice).readonly().describe("The next step; empty when all is done."),
     digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
     createdAt: jsonTimeField("When it was planned"),
@@ -231,7 +226,7 @@ export const reportSchema = z
     finishedAt: jsonTimeField("When it ended").exactOptional(),
     rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: jsonTextField(
-      "The target of the rollback: what each tenant held, or the files of a revision of git.",
+      "The target of the rollback: each tenant's previous state, or the files of a git revision.",
     ).exactOptional(),
     rolledBackBy: jsonTextField(
       "The newest rollback of it, where all that it changed was rolled back.",
@@ -243,10 +238,10 @@ export const reportSchema = z
       .readonly()
       .exactOptional()
       .describe(
-        "The tenants that it leaves out, since a person said to go on without them: those left out of the plan are not among tenants, the others are skipped, or were through before.",
+        "The skipped tenants. Those skipped before planning aren't among tenants; the others have the state skipped, or were finished before.",
       ),
     waves: z.array(wave).readonly(),
-    tenants: z.array(tenant).readonly().describe("In the order of waves, and in each, of its tenants."),
+    tenants: z.array(tenant).readonly().describe("In the order of the waves, and of the tenants in each wave."),
   })
   .readonly()
   .meta({

@@ -1,14 +1,15 @@
 import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-const NO_ACCESS = "this user may not write there. Give another place, or the rights to that one and to its directory.";
-const READ_ONLY = "the file system is read-only. Mount it for writing, or give a place on another.";
-const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
-const NOT_A_DIRECTORY = "a part of its path isn't a directory. Give another place.";
+const NO_ACCESS =
+  "this user isn't allowed to write there. Use another path, or grant write permission to it and to its directory.";
+const READ_ONLY = "the file system is read-only. Mount it for writing, or use a path on another file system.";
+const DISK_FULL = "the disk is full. Free some space, then continue; committed data is kept.";
+const NOT_A_DIRECTORY = "a part of its path isn't a directory. Use another path.";
 const TOO_MANY_FILES =
   "too many files are open. Raise the limit (`ulimit -n`), or change fewer tenants at once (`--max-concurrent`).";
 const DISK_FAILED =
-  "the disk failed to read or write, or a limit of this process (`ulimit -f`) does not let the file grow. Look at both; a copy of the file may still be read.";
+  "the disk failed to read or write, or a limit of this process (`ulimit -f`) doesn't let the file grow. Check both; a copy of the file may still be readable.";
 
 /** The cause of an operating system error about a file, and what to do: clauses that end a sentence. */
 const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
@@ -19,16 +20,16 @@ const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ["EDQUOT", DISK_FULL],
   ["ENOTDIR", NOT_A_DIRECTORY],
   ["EEXIST", NOT_A_DIRECTORY],
-  ["ENOENT", "it, or its directory, is missing. Give another place, or restore it."],
+  ["ENOENT", "it, or its directory, is missing. Restore it, or use another path."],
   ["EMFILE", TOO_MANY_FILES],
   ["ENFILE", TOO_MANY_FILES],
   ["EIO", DISK_FAILED],
   ["EFBIG", DISK_FAILED],
-  ["ENAMETOOLONG", "its path is too long. Give a shorter one."],
-  ["EINVAL", "the file system can't do what is needed. Give a place on a disk of this machine."],
+  ["ENAMETOOLONG", "its path is too long. Use a shorter path."],
+  ["EINVAL", "the file system doesn't support a required operation. Use a path on a local disk."],
 ]);
 
-const DEFAULT_REASON = "the operating system refused it. Look at the disk and its file system, or give another place.";
+const DEFAULT_REASON = "the operating system rejected it. Check the disk and its file system, or use another path.";
 
 /** Returns the cause of an operating system error, and what to do. Undefined for other errors. */
 export function explainSystemError(error: unknown): string | undefined {

@@ -21,7 +21,7 @@ export function toTemporaryDirectoryError(error: unknown): unknown {
   if (reason === undefined) return error;
   return new RolloutError(
     "ERR_TEMPORARY_DIRECTORY",
-    `The directory for temporary files, ${quote(tmpdir(), 500)}, can't be used: ${reason} TMPDIR names another. (${(error as Error).message})`,
+    `The directory for temporary files, ${quote(tmpdir(), 500)}, can't be used: ${reason} To use another, set TMPDIR. (${(error as Error).message})`,
     { cause: error },
   );
 }

@@ -62,10 +62,13 @@ export async function deliverNotice(
     signal.throwIfAborted();
     const limits = { timeoutMs: attemptTimeoutMs, maxBytes: 65_536, signal };
     const response = await exchange(dispatcher, options, limits).catch((error: unknown) => {
-      throw toFailure(observeConnectionFailure(error), `was not reached (${getErrorCode(error) || "no answer"})`);
+      throw toFailure(
+        observeConnectionFailure(error),
+        `could not be reached (${getErrorCode(error) || "no response"})`,
+      );
     });
     const { status } = response;
-    if (!isSuccess(status)) throw toFailure(response, `answered ${status}`);
+    if (!isSuccess(status)) throw toFailure(response, `returned ${status}`);
   };
   try {
     const pacer = new Pacer({ time, retries: true, timeoutMs: attemptTimeoutMs, ...RETRIES });

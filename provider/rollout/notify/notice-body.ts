@@ -47,15 +47,15 @@ const BODY_BUILDERS: Readonly<Record<ReceiverName, (notice: Notice) => unknown>>
 };
 
 const TITLES: Readonly<Record<NoticeKind, string>> = {
-  waiting: "waits for a person",
+  waiting: "waits for approval",
   stopped: "stopped",
   unhealthy: "stopped: a wave is unhealthy",
-  done: "is through",
+  done: "is finished",
   drift: "tenants drifted",
   expiring: "entries expire soon",
 };
 
-/** `tenants.yaml: rollout 20261121-0800-7f3a91 waits for a person`. */
+/** `tenants.yaml: rollout 20261121-0800-7f3a91 waits for approval`. */
 function formatNoticeTitle({ kind, source, rollout }: Notice): string {
   return `${source}: ${rollout === undefined ? "" : `rollout ${rollout.id} `}${TITLES[kind]}`;
 }

@@ -9,37 +9,39 @@ export const noticeSchema = z
   .strictObject({
     format: z.literal(NOTICE_FORMAT).describe("The version of this format."),
     kind: z.enum(NOTICE_KINDS).describe("The kind of event."),
-    at: z.string().describe("When it happened: ISO 8601, UTC."),
-    summary: z.string().describe("All of it in a sentence or two."),
-    source: z.string().describe("The targets file, as it was named."),
+    at: z.string().describe("When the event occurred: ISO 8601, UTC."),
+    summary: z.string().describe("A summary in one or two sentences."),
+    source: z.string().describe("The targets file, as it was specified."),
     rollout: z
       .strictObject({
         id: z.string(),
         digest: z.string().describe("The digest of the reviewed plan."),
-        wave: z.string().describe("The wave that it is about; absent where it is about all.").optional(),
-        done: z.number().describe("How many tenants were changed."),
-        failed: z.number().describe("How many tenants failed."),
-        left: z.number().describe("How many are still to be changed."),
+        wave: z.string().describe("The wave that the notice is about; absent if it is about all waves.").optional(),
+        done: z.number().describe("The number of changed tenants."),
+        failed: z.number().describe("The number of failed tenants."),
+        left: z.number().describe("The number of pending tenants."),
       })
-      .describe("The rollout; absent where it is about none.")
+      .describe("The rollout; absent if the notice isn't about one.")
       .optional(),
     tenants: z
       .array(z.string())
-      .describe("The tenants that it is about: those that failed, that drifted; 20 at most, the worst first."),
+      .describe(
+        "The tenants that the notice is about, such as those that failed or drifted; at most 20, the worst first.",
+      ),
     next: z
       .array(z.strictObject({ why: z.string(), command: z.string().optional() }))
-      .describe("The next step: a sentence, and a command for the shell."),
+      .describe("The next step: a sentence, and a shell command."),
     changes: z
       .array(
         z.strictObject({
           tenant: z.string(),
           sign: z.enum(["add", "change", "remove"]),
-          list: z.string().describe("`deny`, or `allow → deny` where it moves; absent for VIPs.").optional(),
+          list: z.string().describe("`deny`, or `allow → deny` if it moves; absent for VIPs.").optional(),
           value: z.string(),
         }),
       )
       .describe(
-        "The changes, the 20 most dangerous at most; only where the receiver asks for them. Of drift, the changes somebody made; of expiring, the entries that end: the same in several tenants once, with the first of them.",
+        "The most dangerous changes, at most 20; only if the receiver includes changes. For drift, the changes that somebody made; for expiring, the entries that expire. A change in several tenants appears once, with the first of them.",
       )
       .optional(),
   })

@@ -49,7 +49,9 @@ export class Notifier {
     const timer = setTimeout(() => this.#abortController.abort(), timeoutMs);
     await Promise.all(this.#queues.values());
     clearTimeout(timer);
-    return this.#problems.size === 0 ? undefined : `Not everybody could be told: ${[...this.#problems].join("; ")}.`;
+    return this.#problems.size === 0
+      ? undefined
+      : `Some notices could not be delivered: ${[...this.#problems].join("; ")}.`;
   }
 
   async #send(receiver: Receiver, id: string, pendingNotice: Promise<Notice>): Promise<void> {

@@ -73,7 +73,7 @@ function parseReceiverUrl(variable: string, address: string): URL {
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url !== null && isSecure) return url;
   throw new ConfigurationError(
-    `${variable} holds an invalid address (it is not shown, as it is a secret); write one that begins with https://.`,
+    `${variable} contains an invalid address (not shown, because it is a secret); it must begin with https://.`,
   );
 }
 
@@ -84,6 +84,6 @@ function parseWebhookSecret(text: string | undefined): Uint8Array | undefined {
   const secret = Buffer.from(base64, "base64");
   if (secret.length >= 24 && secret.length <= 64) return secret;
   throw new ConfigurationError(
-    `${WEBHOOK_SECRET_VARIABLE} holds an invalid secret (it is not shown); write whsec_ and 24 to 64 bytes in base64, as \`openssl rand -base64 32\` makes them.`,
+    `${WEBHOOK_SECRET_VARIABLE} contains an invalid secret (not shown); write whsec_ and 24 to 64 bytes in base64, such as the output of \`openssl rand -base64 32\`.`,
   );
 }

@@ -53,7 +53,7 @@ export class RolloutNotifier {
     return [
       ...(problem === undefined ? [] : [problem]),
       ...this.#unsetVariables.map(
-        (variable) => `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+        (variable) => `\`notify\` specifies a receiver, but ${variable} is not set: no notice was sent to it.`,
       ),
     ];
   }

@@ -29,16 +29,16 @@ export function renderCombinedPlanHtml(input: PlanSummaryInput): string {
 ${renderStatusBanner(view.mood, view.verdict, view.headline)}
 ${renderTalliesHtml(view.tallies)}
 ${renderBlockersHtml(view.blockers)}
-${renderAside("Rolled back before, and planned again", view.reappliedChanges, true)}
+${renderAside("Rolled back before and planned again", view.reappliedChanges, true)}
 ${renderAside(
-  "Can't be planned",
+  "Failed to plan",
   view.failures.map(({ title, facts }) => safeText`${title}. ${joinTexts(facts, " ")}`),
   true,
 )}
 ${renderAside("Skipped", view.skipped, true)}
 ${renderAside(OVERRIDES_HEADING, overrides, true)}
-${renderAside("What the mail does not tell", view.missingEvidence, true)}
-${renderChangesHtml(combinedPlan, "A plan of one tenant alone (`rollout --only`) has all of its own")}
+${renderAside("Missing mail evidence", view.missingEvidence, true)}
+${renderChangesHtml(combinedPlan, "`rollout --only TENANT` plans one tenant and shows all of its changes")}
 ${renderAside("Reverted", view.drift, true)}
 ${renderAside(view.untouchedTitle, view.untouchedChanges, true)}
 ${renderAside(

@@ -63,7 +63,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
     {
       isThere: reappliedChanges.length > 0,
       maxShare: 0.1,
-      render: (maxBytes) => renderList("### Rolled back before, and planned again\n\n", reappliedChanges, maxBytes),
+      render: (maxBytes) => renderList("### Rolled back before and planned again\n\n", reappliedChanges, maxBytes),
     },
     {
       isThere: failures.length > 0,
@@ -83,7 +83,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
     {
       isThere: missingEvidence.length > 0,
       maxShare: 0.1,
-      render: (maxBytes) => renderList("### What the mail does not tell\n\n", missingEvidence, maxBytes),
+      render: (maxBytes) => renderList("### Missing mail evidence\n\n", missingEvidence, maxBytes),
     },
     ...buildChangeSections(combinedPlan, "in the artifact").map((section) => ({
       ...section,
@@ -137,7 +137,7 @@ function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBy
       "",
     ].join("\n");
   return renderWithinLimit(
-    "### Can't be planned\n\n",
+    "### Failed to plan\n\n",
     [
       failures.map((failure) => () => formatFailure(failure)),
       failures.map((failure) => () => `- ✗ ${formatTitle(failure)}\n`),

@@ -195,7 +195,7 @@ function buildCombinedCard(combinedChange: CombinedChange, groups: TenantGroups)
   };
 }
 
-const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
+const RISK_LABELS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a review" } as const;
 
 /** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
 function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
@@ -216,7 +216,7 @@ function mergeFacts({ facts, tenants }: CombinedChange): ChangeDetail[] {
       ...visible,
       {
         label: first.label,
-        text: safeText`… and otherwise in ${formatNumber(new Set(otherTenants).size)} more`,
+        text: safeText`… and differently in ${formatNumber(new Set(otherTenants).size)} more`,
       },
     ];
   });

@@ -1,4 +1,5 @@
 import { CHANGE_SIGNS, describeValue, formatListName, OVERRIDES_HEADING } from "../../plan/render/plan-descriptions";
+import { formatPlanSummary } from "../../plan/render/plan-view";
 import {
   formatCount,
   formatNumber,
@@ -52,13 +53,11 @@ export function renderPlanOverviewText(
   );
   if (report.rollsBackTo !== undefined) page.addText(safeText`To ${untrusted(report.rollsBackTo)}.`);
   page.addBlankLine();
-  page.addText([
-    `~ ${formatNumber(counts.pending)} to change   = ${formatNumber(counts.unchanged)} ${task === undefined && report.rollsBack === undefined ? "hold what is declared" : "left as they are"}   ✗ ${formatNumber(counts.failed)} can't be planned`,
-  ]);
+  page.addText([`${formatPlanSummary(sumPlannedChanges(tenants))} ${formatTenantCounts(counts)}`]);
   const stackOnlyCount = findStackOnlyTenants(report, blockers).length;
   if (stackOnlyCount > 0) {
     page.addText(
-      safeText`Of those to change, ${formatCount(stackOnlyCount, "tenant holds", "tenants hold")} ${task === undefined ? "what is declared already" : "nothing of it any more"}: only the state of the stack is made or brought up to date.`,
+      safeText`Of the tenants to change, ${formatCount(stackOnlyCount, "tenant needs", "tenants need")} only an update of the stack's state.`,
     );
   }
   writeSkippedTenants(page, report, limit);
@@ -72,7 +71,7 @@ export function renderPlanOverviewText(
   writePlanChanges(page, report, sharedChanges, tenants.length === 1 ? sharedChanges.length : limit, commands);
   if (task !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
   if (task === undefined) writeUntouched(page, tenants, limit);
-  else writeGroupedLines(page, "Stays as it is", tenants, ({ left }) => left, limit);
+  else writeGroupedLines(page, "Not reverted", tenants, ({ left }) => left, limit);
   writeRisks(page, tenants, limit);
   writePlanWaves(page, report);
   writePlanKeys(page, tenants, limit);
@@ -82,7 +81,7 @@ export function renderPlanOverviewText(
     if (command !== undefined) page.addVerbatim(command, INDENT);
   }
   page.addBlankLine();
-  page.addText(safeText`State of the stacks: ${untrusted(backend)}`, { style: "dim" });
+  page.addText(safeText`Backend: ${untrusted(backend)}`, { style: "dim" });
   page.addText(safeText`Digest ${untrusted(report.digest)}`, { style: "dim" });
   return page.toString();
 }
@@ -91,7 +90,7 @@ const INDENT = 2;
 
 function writePlanBlockers(page: TextPage, guards: PlannedRollout["blockers"], limit: number): void {
   if (guards.length === 0) return;
-  page.addHeading([`Refused: ${formatCount(guards.length, "guard")}`], "red");
+  page.addHeading([`Refused (${formatCount(guards.length, "blocker")})`], "red");
   for (const { tenant, guard } of guards.slice(0, limit)) {
     page.addMarkedText("✗", safeText`${untrusted(tenant)} [${untrusted(guard.code)}]`, {
       indent: INDENT,
@@ -103,7 +102,7 @@ function writePlanBlockers(page: TextPage, guards: PlannedRollout["blockers"], l
 }
 
 function writeReapplied(page: TextPage, reappliedChanges: NonNullable<PlannedRollout["reappliedChanges"]>): void {
-  if (reappliedChanges.length > 0) page.addHeading(["Rolled back before, and planned again"], "red");
+  if (reappliedChanges.length > 0) page.addHeading(["Rolled back before and planned again"], "red");
   for (const { rollout, by, tenants, changes } of reappliedChanges) {
     const visible = joinTexts(
       changes.slice(0, 5).map((name): SafeText => [untrusted(name)]),
@@ -112,7 +111,7 @@ function writeReapplied(page: TextPage, reappliedChanges: NonNullable<PlannedRol
     const suffix = changes.length > 5 ? `, … and ${formatNumber(changes.length - 5)} more` : "";
     page.addMarkedText(
       "!",
-      safeText`${visible}${suffix} in ${formatCount(tenants.length, "tenant")}: the rollout ${untrusted(rollout)} was to bring it, and ${untrusted(by)} rolled back what that one had done.`,
+      safeText`${visible}${suffix} in ${formatCount(tenants.length, "tenant")}: the rollout ${untrusted(rollout)} included it, and ${untrusted(by)} rolled that one back.`,
       { indent: INDENT, style: "red" },
     );
   }
@@ -132,7 +131,7 @@ function writePlanOverrides(page: TextPage, tenants: readonly TenantReport[], li
 function writePlanFailures(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
   const failedTenants = tenants.filter(({ error }) => error !== undefined);
   if (failedTenants.length === 0) return;
-  page.addHeading([`Can't be planned (${formatNumber(failedTenants.length)})`], "red");
+  page.addHeading([`Failed to plan (${formatNumber(failedTenants.length)})`], "red");
   const byMessage = Map.groupBy(failedTenants, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
   for (const group of [...byMessage.values()].slice(0, limit)) {
     const [{ name, wave, error } = { name: "", wave: "", error: undefined }, ...otherTenants] = group;
@@ -144,7 +143,7 @@ function writePlanFailures(page: TextPage, tenants: readonly TenantReport[], lim
     if (otherTenants.length > 0) {
       const names = otherTenants.slice(0, 5).map((tenant): SafeText => [untrusted(tenant.name)]);
       const suffix = otherTenants.length > 5 ? `, and ${formatNumber(otherTenants.length - 5)} more` : "";
-      page.addText(safeText`The same in ${joinTexts(names, ", ")}${suffix}.`, { indent: INDENT * 2 });
+      page.addText(safeText`Also in ${joinTexts(names, ", ")}${suffix}.`, { indent: INDENT * 2 });
     }
     page.addText([untrustedSentence(error?.advice ?? "")], { indent: INDENT * 2, style: "dim" });
   }
@@ -167,7 +166,7 @@ function writePlanChanges(
 ): void {
   const total = tenants.reduce((subtotal, tenant) => subtotal + countChanges(tenant), 0);
   if (total === 0) return;
-  page.addHeading(["What changes"]);
+  page.addHeading(["Changes"]);
   const visible = sharedChanges.slice(0, limit);
   for (const change of visible) {
     const count = `${change.tenants === tenants.length ? "all " : ""}${formatNumber(change.tenants)} tenants`;
@@ -207,6 +206,21 @@ function formatRisks({ tenants, alarms: { danger, accepted, warning } }: SharedC
   return phrases.length === 0 ? "" : ` (${phrases.join(", ")})`;
 }
 
+function sumPlannedChanges(tenants: readonly TenantReport[]): Record<"added" | "changed" | "removed", number> {
+  const total = { added: 0, changed: 0, removed: 0 };
+  for (const { planned } of tenants) {
+    total.added += planned.added;
+    total.changed += planned.changed;
+    total.removed += planned.removed;
+  }
+  return total;
+}
+
+function formatTenantCounts({ pending, unchanged, failed }: RolloutReport["counts"]): string {
+  const failedText = failed > 0 ? `, ${formatNumber(failed)} failed to plan` : "";
+  return `${formatCount(pending, "tenant")} to change, ${formatNumber(unchanged)} unchanged${failedText}.`;
+}
+
 function countChanges({ planned: { added, changed, removed } }: TenantReport): number {
   return added + changed + removed;
 }
@@ -215,7 +229,7 @@ function countChanges({ planned: { added, changed, removed } }: TenantReport): n
 function writeUntouched(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
   const items = interleaveLines(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
   if (items.length === 0) return;
-  page.addHeading(["Stays as it is: somebody changed it after the rollout"], "yellow");
+  page.addHeading(["Not rolled back, because it was changed after the rollout"], "yellow");
   for (const { name, what } of items.slice(0, limit)) {
     page.addMarkedText("·", safeText`${untrusted(what)} in ${untrusted(name)}`, { indent: INDENT });
   }
@@ -269,9 +283,9 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
     // There is nothing to wait for if nothing changes and no unreviewed tenants are left.
     const hasReview = counts.pending > 0 || (unreviewed.length > 0 && hasLaterChanges[index] === true);
     const nextSteps = [
-      ...(after.soakMs > 0 ? [`soaks ${formatDuration(after.soakMs)}`] : []),
-      ...(after.isChecked ? ["is checked"] : []),
-      ...(after.isGated && hasLaterChanges[index] === true ? ["waits for a person"] : []),
+      ...(after.soakMs > 0 ? [`soak ${formatDuration(after.soakMs)}`] : []),
+      ...(after.isChecked ? ["health check"] : []),
+      ...(after.isGated && hasLaterChanges[index] === true ? ["manual approval"] : []),
     ].filter(() => hasReview);
     const summary = `${formatCount(tenants, "tenant")}, ${formatNumber(counts.pending)} to change, ${formatNumber(maxConcurrent)} at once, ${tolerated === 0 ? "none" : formatNumber(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${nextSteps.length === 0 ? "" : `; then ${nextSteps.join(", ")}`}`;
     page.addLabeledText(`· ${fitToWidth(sanitizeLine(name), width)}`, [summary], { indent: INDENT });
@@ -282,7 +296,7 @@ function writePlanWaves(page: TextPage, { waves }: RolloutReport): void {
       );
       const suffix = unreviewed.length > 5 ? `, … and ${formatNumber(unreviewed.length - 5)} more` : "";
       page.addText(
-        safeText`An earlier rollout's changes in ${names}${suffix} were never let through: this rollout checks them as if they were its own.`,
+        safeText`Changes of an earlier rollout in ${names}${suffix} have not passed its health check or gate; this rollout checks them like its own.`,
         {
           indent: INDENT * 2,
         },

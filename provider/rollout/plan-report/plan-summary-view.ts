@@ -2,6 +2,7 @@ import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
 import {
   type ChangeCount,
   type ChangeView,
+  formatPlanSummary,
   getPlanStatus,
   getPlanVerdict,
   type PlanStatus,
@@ -40,7 +41,9 @@ export interface PlanSummaryView {
   readonly mood: PlanStatus;
   readonly verdict: string;
   readonly headline: SafeText;
-  /** The number of tenants, and the number of their changes by sign. */
+  /** The same formula as in the plan of one tenant. */
+  readonly summary: string;
+  /** The number of changes by sign, and the number of tenants. */
   readonly tallies: readonly ChangeCount[];
   /** Describes whose mail was searched. */
   readonly mailCoverage: SafeText;
@@ -76,11 +79,6 @@ export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | un
   return { ...report, tenants };
 }
 
-/** Returns the label of a tenant with nothing to do. */
-function getSettledLabel({ task, rollsBack }: RolloutReport): string {
-  return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
-}
-
 function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
   const planned = { added: 0, changed: 0, removed: 0 };
   return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
@@ -106,6 +104,7 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
       (total, { name, planned: { [symbol]: count } }) => total + (changedTenants.has(name) ? count : 0),
       0,
     );
+  const planned = { added: sumPlanned("added"), changed: sumPlanned("changed"), removed: sumPlanned("removed") };
   return {
     title:
       rollsBack === undefined
@@ -115,34 +114,43 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     // The mail covers only a sample of the tenants.
     verdict: getPlanVerdict(mood, false),
     headline: buildPlanHeadline(report, plannedRollout, combinedPlan),
+    summary: formatPlanSummary(planned),
     tallies: [
-      { sign: "~", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
-      { sign: "=", word: getSettledLabel(report), count: counts.unchanged },
+      { sign: "+", word: "to add", count: planned.added },
+      { sign: "~", word: "to change", count: planned.changed },
+      { sign: "-", word: "to remove", count: planned.removed },
+      { sign: "", word: `${pluralizeTenant(changingCount)} to change`, count: changingCount },
       ...(stackOnlyCount > 0
-        ? [{ sign: "·", word: "of which only the stack's state changes", count: stackOnlyCount }]
+        ? [
+            {
+              sign: "",
+              word: `${pluralizeTenant(stackOnlyCount)} with changes of the stack only`,
+              count: stackOnlyCount,
+            },
+          ]
         : []),
-      ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
-      { sign: "+", word: "added in all", count: sumPlanned("added") },
-      { sign: "~", word: "changed", count: sumPlanned("changed") },
-      { sign: "-", word: "removed", count: sumPlanned("removed") },
+      { sign: "", word: `${pluralizeTenant(counts.unchanged)} unchanged`, count: counts.unchanged },
+      ...(counts.failed > 0
+        ? [{ sign: "", word: `${pluralizeTenant(counts.failed)} failed to plan`, count: counts.failed }]
+        : []),
     ],
     mailCoverage: formatMailCoverage(plannedRollout.mail),
     missingEvidence: listMissingMail(plannedRollout.mail),
     blockers: groupBlockers(plannedRollout.blockers),
     reappliedChanges: (plannedRollout.reappliedChanges ?? []).map(
       ({ rollout, by, tenants: where, changes }) =>
-        safeText`${formatFirstNames(changes)} in ${formatCount(where.length, "tenant")}: the rollout ${untrusted(rollout)} was to bring it, and ${untrusted(by)} rolled back what that one had done.`,
+        safeText`${formatFirstNames(changes)} in ${formatCount(where.length, "tenant")}: the rollout ${untrusted(rollout)} included it, and ${untrusted(by)} rolled that one back.`,
     ),
     failures: groupFailures(tenants),
     skipped: skipped.map(formatSkippedTenant),
     untouchedTitle:
-      rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
+      rollsBack === undefined ? "Not reverted" : "Not rolled back, because it was changed after the rollout",
     drift: groupByText(tenants, ({ drift }) => drift),
     untouchedChanges: groupByText(tenants, ({ left }) => left),
     tenantLines: buildTenantLines(report, plannedRollout, combinedPlan),
     waves: waves.map(
       ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
-        safeText`${untrusted(name)}: ${formatCount(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then it waits for a person" : ""}`,
+        safeText`${untrusted(name)}: ${formatCount(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then manual approval" : ""}`,
     ),
   };
 }
@@ -156,8 +164,8 @@ function buildPlanHeadline(
   const differentCount = dangers.length + accepted.length + warnings.length + others.length;
   const riskCounts = [
     [dangers.length, "dangerous"],
-    [warnings.length, "to be looked at"],
-    [accepted.length, "accepted risks"],
+    [warnings.length, "with a warning"],
+    [accepted.length, "with an accepted risk"],
   ] as const;
   const riskTexts = riskCounts
     .filter(([count]) => count > 0)
@@ -167,22 +175,20 @@ function buildPlanHeadline(
     return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
   }) as [number, number];
   return [
-    ...(refusedByBlocker > 0
-      ? [`It would be refused, by what protects ${formatCount(refusedByBlocker, "tenant")}. `]
-      : []),
+    ...(refusedByBlocker > 0 ? [`Refused by the blockers of ${formatCount(refusedByBlocker, "tenant")}. `] : []),
     ...(refusedByFailOn > 0
       ? [`\`--fail-on\` refuses the changes of ${formatCount(refusedByFailOn, "tenant")}. `]
       : []),
-    ...safeText`${countChangingTenants(report)} of ${formatCount(tenants.length, "tenant")} would change, by ${formatCount(differentCount, "different change")}${omittedCount > 0 ? " and more that are counted alone" : ""}${riskTexts.length > 0 ? safeText`: ${joinWithAnd(riskTexts)}` : ""}.`,
-    ...(counts.failed > 0 ? [` ${formatCount(counts.failed, "tenant")} can't be planned.`] : []),
+    ...safeText`${countChangingTenants(report)} of ${formatCount(tenants.length, "tenant")} would change, with ${formatCount(differentCount, "different change")}${omittedCount > 0 ? " and more that are only counted" : ""}${riskTexts.length > 0 ? safeText`: ${joinWithAnd(riskTexts)}` : ""}.`,
+    ...(counts.failed > 0 ? [` ${formatCount(counts.failed, "tenant")} failed to plan.`] : []),
     ...formatSkippedSentence(report),
   ];
 }
 
 function formatMailCoverage(mail: MailSearchResult | undefined): SafeText {
-  if (mail === undefined) return ["The tenants' mail was not looked at."];
+  if (mail === undefined) return ["The mail of the tenants was not read."];
   const { days, candidateCount, evidenceByTenant } = mail;
-  if (candidateCount === 0) return ["Nothing changes that the tenants' mail could speak of, and it was not looked at."];
+  if (candidateCount === 0) return ["The mail of the tenants was not read, because no change needs evidence."];
   const isComplete = evidenceByTenant.size === candidateCount;
   const coverage = isComplete
     ? candidateCount === 1
@@ -192,8 +198,8 @@ function formatMailCoverage(mail: MailSearchResult | undefined): SafeText {
   const names = evidenceByTenant.size === 0 ? [] : safeText` (${formatFirstNames([...evidenceByTenant.keys()])})`;
   const suffix = isComplete
     ? "."
-    : safeText`, a sample: of the others nothing is known, unless ${untrusted("--evidence all")} asks them.`;
-  return safeText`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${coverage} in which something changes was looked at${names}${suffix}`;
+    : safeText`. This is a sample; ${untrusted("--evidence all")} reads the mail of all tenants.`;
+  return safeText`Mail evidence${days > 0 ? ` of the last ${days} days` : ""} from ${coverage} with changes${names}${suffix}`;
 }
 
 function listMissingMail(mail: MailSearchResult | undefined): readonly SafeText[] {
@@ -236,7 +242,7 @@ function groupFailures(tenants: readonly TenantReport[]): PlanSummaryView["failu
           title: formatFirstNames(group.map(({ name }) => name)),
           facts: [
             safeText`Why: ${untrustedSentence(error.message)} (${untrusted(error.code)})`,
-            safeText`What to do: ${untrustedSentence(error.advice)}`,
+            safeText`Fix: ${untrustedSentence(error.advice)}`,
           ],
         },
       ];
@@ -266,7 +272,7 @@ function buildTenantLines(
       ...(hiddenText === undefined ? [] : [[`… and ${hiddenText}`]]),
     ];
     const differences =
-      distinctChanges.length === 0 ? "" : safeText`; what not all get: ${joinTexts(listedTenants, ", ")}`;
+      distinctChanges.length === 0 ? "" : safeText`; not in all tenants: ${joinTexts(listedTenants, ", ")}`;
     const counts = `+${formatNumber(added)} ~${formatNumber(changed)} -${formatNumber(removed)}`;
     return {
       words: safeText`${untrusted("~")} ${formatTenantGroupNames(names, groups)}: ${counts}${differences}`,
@@ -276,18 +282,18 @@ function buildTenantLines(
   const refusedTenants = new Set(blockers.map(({ tenant }) => tenant));
   const otherTenants = tenants.filter(({ name }) => !listedTenants.has(name));
   const otherStates = [
-    ["✗", "can't be planned", otherTenants.filter(({ error }) => error !== undefined)],
+    ["✗", "failed to plan", otherTenants.filter(({ error }) => error !== undefined)],
     ["!", "refused", otherTenants.filter((tenant) => tenant.error === undefined && refusedTenants.has(tenant.name))],
     [
       "~",
-      "nothing changes in the lists, but the state of the stack",
+      "changes of the stack only",
       otherTenants.filter(
         (tenant) => isPlannable(tenant) && tenant.state === "pending" && !refusedTenants.has(tenant.name),
       ),
     ],
     [
       "=",
-      getSettledLabel(report),
+      "unchanged",
       otherTenants.filter(
         (tenant) => isPlannable(tenant) && tenant.state !== "pending" && !refusedTenants.has(tenant.name),
       ),

@@ -22,10 +22,10 @@ export function getDriftRevertBlocker(
   isApplied: boolean,
   keptElements: ExpiredRemoval["retained"] = [],
 ): string | undefined {
-  if (!canRevertDrift(settings)) return "its settings do not say `onDrift: revert`";
+  if (!canRevertDrift(settings)) return "its settings don't set `onDrift: revert`";
   if (isApplied) return undefined;
   if (known.entries.exists === false || known.vips.exists === false)
-    return "no run has brought its settings yet; `rollout` first";
+    return "its settings were never applied; run `rollout` first";
   const { ended: expiredKeys, changed } = comparePendingFiles(desired, known);
   const keptKeys = new Set(keptElements.map(formatElementKey));
   const keptCount = expiredKeys.filter((name) => keptKeys.has(name)).length;
@@ -34,21 +34,21 @@ export function getDriftRevertBlocker(
     ...(changed === 0
       ? []
       : [
-          `${changed === 1 ? "1 change of the files is" : `${changed} changes of the files are`} not rolled out (or a refresh has seen what the console changed)`,
+          `${changed === 1 ? "1 change of the files is" : `${changed} changes of the files are`} not rolled out (or a refresh has read console changes into the state)`,
         ]),
     ...(expiredCount === 0
       ? []
-      : [expiredCount === 1 ? "1 that has ended still stands" : `${expiredCount} that have ended still stand`]),
+      : [expiredCount === 1 ? "1 expired element is not removed" : `${expiredCount} expired elements are not removed`]),
     ...(keptCount === 0
       ? []
       : [
-          `${keptCount === 1 ? "1 that has ended still stands and is" : `${keptCount} that have ended still stand and are`} left by \`rollout --only-expired\``,
+          `${keptCount === 1 ? "1 expired element is" : `${keptCount} expired elements are`} not removed, and \`rollout --only-expired\` keeps ${keptCount === 1 ? "it" : "them"}`,
         ]),
   ];
   if (reasons.length === 0)
-    return "its stack's last run was cut short, or an option of its lists is not rolled out; `rollout` first";
+    return "its stack's last run was interrupted, or an option of its lists is not rolled out; run `rollout` first";
   const firstCommand = changed + keptCount > 0 ? "`rollout`" : "`rollout --only-expired`";
-  return `${reasons.join(", and ")}; ${firstCommand} first`;
+  return `${reasons.join(", and ")}; run ${firstCommand} first`;
 }
 
 function formatElementKey({ kind, key }: ExpiredRemoval["retained"][number]): string {

@@ -114,7 +114,7 @@ function assertBundlePath(path: string): void {
     parts.some((part) => /^(\.\.|\.git|node_modules)$/i.test(part));
   if (!isStray) return;
   throw new NotAllowedError(
-    `The journal holds a file of a rollout with the path ${quote(path, 300)}, which leads out of its directory or among programs: no rollout writes such. Nothing was run or written. Find out who can write to the journal, and plan the rollout again with another one.`,
+    `The journal contains a rollout file with the path ${quote(path, 300)}, which is outside the rollout's directory or among its programs. No rollout writes such a file. Nothing was run or written. Find out who can write to the journal, and plan the rollout again with another journal.`,
   );
 }
 
@@ -125,7 +125,7 @@ function linkPackages(directory: string): void {
   if (process.versions["pnp"] !== undefined) {
     // Plug'n'Play keeps packages in archives, and links can't point into them.
     throw new ConfigurationError(
-      "A rollout needs its packages in a directory node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
+      "A rollout needs its packages in a node_modules directory, which Yarn's Plug'n'Play doesn't create: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
     );
   }
   const packageRoot = join(__dirname, "..", "..", "..");

@@ -1,3 +1,4 @@
+import type { StackLists } from "../../plan/desired-state";
 import { formatPulumiOutput, PulumiError, type PulumiRun, parsePulumiJson, runPulumi } from "../../plan/pulumi-cli";
 import { exportStack, parseStackLists } from "../../plan/stack-lists";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
@@ -5,6 +6,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { selectIdentityRecords } from "../journal/identity-records";
 import { readLastApplied } from "../journal/last-applied";
+import { readActiveSkips, type Skip } from "../journal/skips";
 import { readStackMarker } from "../model/stack-marker";
 import { removeTruncatedAttributes } from "../stack/repair-file-backend";
 import { readStateFile } from "../stack/state-file";
@@ -19,6 +21,8 @@ export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" |
   readonly database: Database;
   /** The fingerprint of the state backend, from `resolveStateBackend`. */
   readonly backend: string;
+  /** Formats the command that ends a skip. */
+  readonly formatUnskip: (skip: Skip) => string;
 }
 
 const EXPORT_CONCURRENCY = 4;
@@ -27,7 +31,8 @@ const EXPORT_CONCURRENCY = 4;
  * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the
  * targets file, and stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for
  * each such stack whose state isn't in a plain file. Omits stacks whose state doesn't come from settings files. Omits
- * other projects if not all stacks can be listed.
+ * other projects if not all stacks can be listed. Includes the stacks of skipped tenants even if no rollout has created
+ * them yet.
  *
  * @throws {PulumiError} if the stacks can't be listed.
  */
@@ -38,6 +43,7 @@ export async function readOrphanedStacks({
   declaredStacks,
   database,
   backend,
+  formatUnskip,
 }: OrphanedStacksOptions): Promise<readonly OrphanedStack[]> {
   const options = { directory, baseEnvironment: environment };
   const backendUrl = environment["PULUMI_BACKEND_URL"];
@@ -48,7 +54,7 @@ export async function readOrphanedStacks({
   // A single unreadable state of another project makes the list of all projects fail.
   const run = allStacks.code === 0 ? allStacks : await listStacks("--project", project);
   if (run.code !== 0)
-    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${formatPulumiOutput(run)}`);
+    throw new PulumiError(`The stacks of the project can't be listed. Output of Pulumi:\n${formatPulumiOutput(run)}`);
   const listedStacks = parsePulumiJson(run.stdout, "The list of stacks") as readonly {
     readonly name: string;
   }[];
@@ -83,8 +89,19 @@ export async function readOrphanedStacks({
       }
     });
   }
-  return candidates.flatMap(({ name }) => orphans.get(name) ?? []);
+  const skips = await readActiveSkips(database, { project, backend });
+  const undeclared = candidates.flatMap((candidate) => (candidate.project === project ? [candidate.stack] : []));
+  const existingStacks = new Set([...declaredStacks, ...undeclared]);
+  const missingStacks = [...skips.values()].flatMap((skip): OrphanedStack[] => {
+    const { stack } = skip;
+    return existingStacks.has(stack)
+      ? []
+      : [{ stack, knownLists: EMPTY_LISTS, skip, unskipCommand: formatUnskip(skip) }];
+  });
+  return [...candidates.flatMap(({ name }) => orphans.get(name) ?? []), ...missingStacks];
 }
+
+const EMPTY_LISTS: StackLists = { entries: { content: {} }, vips: { content: {} } };
 
 /** Splits a name from the CLI's list into project and stack. The CLI may omit the project for stacks of the directory's own project. */
 function parseStackName(name: string, ownProject: string): { readonly project: string; readonly stack: string } {

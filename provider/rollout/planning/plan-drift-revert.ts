@@ -31,7 +31,7 @@ export const planDriftRevert: TenantPlanner = async (target, key, context, reque
     ...(unmanagedCount === 0
       ? []
       : [
-          `${unmanagedCount} at the tenant that nobody declares${isUpToDate ? ": left, as by every rollout of these files" : ""}`,
+          `${unmanagedCount} undeclared at the tenant${isUpToDate ? ": unchanged, as in every rollout of these files" : ""}`,
         ]),
   ];
   return buildTargetPlan(target, isReverted ? plan : buildEmptyPlan(plan), stack, !isReverted, context, {
@@ -68,9 +68,9 @@ function formatDriftChange({ sign, kind, value, before, after, why }: PlanChange
   const { by, at } = before ?? {};
   const origin =
     by === undefined && at === undefined
-      ? "who made it, the service does not tell"
-      : `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
+      ? "the service doesn't report the author"
+      : `created${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
   const action = sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
-  const currentOrigin = sign === "change" && by !== undefined ? `; what is there was ${origin}` : "";
+  const currentOrigin = sign === "change" && by !== undefined ? `; the current value was ${origin}` : "";
   return sanitizeLine(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
 }

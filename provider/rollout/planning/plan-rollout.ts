@@ -119,14 +119,14 @@ export async function planRollout(
   const { alwaysRunEngine = false, planTenant = planTarget } = options;
   assertRequestEnvironment(environment, targets);
   const toleranceExceeded = new AbortController();
-  const endPlanning = (): void => toleranceExceeded.abort(new Error("more tenants have failed than is tolerated"));
+  const endPlanning = (): void => toleranceExceeded.abort(new Error("more tenants failed than are tolerated"));
   const signal =
     options.stopping === undefined
       ? toleranceExceeded.signal
       : AbortSignal.any([options.stopping, toleranceExceeded.signal]);
   const throwIfStopped = (): void => {
     if (options.stopping?.aborted !== true) return;
-    throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
+    throw new RolloutError("ERR_ROLLOUT_STOPPED", "Planning was stopped. Nothing was changed.");
   };
   const failureTally = new FailureTally(spec);
   const failures: PlanFailure[] = [];
@@ -183,6 +183,7 @@ export async function planRollout(
         ...stackOptions,
         declaredStacks: declaredStackNames,
         database: journal.database,
+        formatUnskip: ({ name }) => options.commands.unskip([name], spec.source),
       });
       return await orphansPromise;
     };

@@ -282,7 +282,7 @@ export async function readTargetStack(
     throw new RolloutError(
       "ERR_STACK_FOREIGN",
       [
-        `The stack ${quote(target.stack)} holds what the settings file of ${quote(target.name)} does not make; a rollout would delete it. Nothing was changed.`,
+        `The stack ${quote(target.stack)} contains resources that don't come from the settings file of ${quote(target.name)}; a rollout would delete them. Nothing was changed.`,
         ...visibleUrns,
         ...suffixLines,
       ].join("\n"),
@@ -330,7 +330,7 @@ export function buildTenantPlan(
   host: string,
   { acceptanceEnvironment }: Pick<PlanningContext, "acceptanceEnvironment">,
   fingerprints: readonly string[] = [],
-  mailEvidence: MailEvidence = buildEmptyEvidence(observed.readAt, "The tenant's mail was not looked at."),
+  mailEvidence: MailEvidence = buildEmptyEvidence(observed.readAt, "The tenant's mail was not checked."),
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({

@@ -29,16 +29,16 @@ export async function buildPlanningEndedError(
   { failures, unplannedTargets, exceededTolerances }: IncompletePlanning,
   commands: RolloutCommands,
 ): Promise<PlanningFailedError> {
-  const reason = `The planning ended early, since ${formatTenantCount(failures.length)} can't be planned, more than the tolerance of ${exceededTolerances.join(", ")} allows.`;
+  const reason = `Planning ended early because ${formatTenantCount(failures.length)} can't be planned, more than the tolerance of ${exceededTolerances.join(", ")} allows.`;
   await journal.recordPlans(id, unplannedTargets.map(buildNotPlanned));
   await journal.stop(id, reason);
   const report = await buildRolloutReport(journal, id, false, commands);
   const planCommand = getPlanCommand(report, commands);
-  const advice: Advice = { why: "Once the causes are fixed, plan it again:", command: planCommand };
+  const advice: Advice = { why: "After you fix the causes, plan again:", command: planCommand };
   const message = [
     ...formatCauses(failures),
-    `That is more than the tolerance of ${exceededTolerances.join(", ")} allows, so the planning ended there: ${unplannedTargets.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
-    `Fix the cause, or leave these tenants out with --except; then plan again: \`${planCommand}\``,
+    `That is more than the tolerance of ${exceededTolerances.join(", ")} allows, so planning ended: ${unplannedTargets.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
+    `Fix the cause, or leave these tenants out with --except, and plan again: \`${planCommand}\``,
   ];
   return new PlanningFailedError(message.join("\n"), { ...report, advice: [advice] });
 }
@@ -50,8 +50,8 @@ function buildNotPlanned({ name }: Target): PlannedTenant {
     digest: "",
     error: {
       code: "ERR_ROLLOUT_PLAN",
-      message: "It was not planned: before its turn, more tenants had failed than is tolerated.",
-      advice: "See why the others failed; once that is fixed, plan a rollout again.",
+      message: "It was not planned, because more tenants failed before it than are tolerated.",
+      advice: "Fix the causes of the other failures, then plan a rollout again.",
       phase: "plan",
     },
   };

@@ -30,6 +30,8 @@ export interface OrphanedStack {
   readonly record?: IdentityRecord;
   /** The skip of the stack's tenant. Absent: rollouts don't skip it. */
   readonly skip?: SkippedTenant;
+  /** The command that ends the skip. Only for a stack that no rollout has created yet. */
+  readonly unskipCommand?: string;
 }
 
 /** The data of a tenant whose stack doesn't exist yet. */
@@ -41,7 +43,7 @@ export interface NewTenant {
 }
 
 /** The stack that most likely belongs to the tenant under its former name. */
-export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip"> {
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip" | "unskipCommand"> {
   /** The evidence for it. */
   readonly evidence: string;
   /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
@@ -65,12 +67,26 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
   });
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
   const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
-  return (proven.length > 0 ? proven : candidates).toSorted(
+  const [best] = (proven.length > 0 ? proven : candidates).toSorted(
     (one, other) =>
       Number(isForgotten(other)) - Number(isForgotten(one)) ||
       one.rank - other.rank ||
       other.orphanedElements.length - one.orphanedElements.length,
-  )[0];
+  );
+  if (best !== undefined && (proven.length > 0 || isForgotten(best))) return best;
+  return findUncreatedStack(orphans) ?? best;
+}
+
+/**
+ * Finds the stack of a skipped tenant that no rollout has created yet. Nothing shows whether a new tenant is that one,
+ * and a new stack would forget the skip.
+ */
+function findUncreatedStack(orphans: readonly OrphanedStack[]): FormerStack | undefined {
+  const orphan = orphans.find(({ unskipCommand }) => unskipCommand !== undefined);
+  if (orphan === undefined) return undefined;
+  const { stack, skip, unskipCommand } = orphan;
+  const evidence = "no rollout has created its stack yet";
+  return { stack, evidence, orphanedElements: [], ...omitUndefined({ skip, unskipCommand }) };
 }
 
 /** Whether a new stack would forget something of the former one. */
@@ -90,7 +106,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
   { name, place, stack: newStack }: Target,
-  { stack, project, takenBy, skip, evidence, orphanedElements }: FormerStack,
+  { stack, project, takenBy, skip, unskipCommand, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
   if (!isForgotten({ orphanedElements, skip })) return undefined;
@@ -104,21 +120,31 @@ export function buildRenamedTenantBlocker(
   const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
   const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
   const quotedFile = quote(place.file, 300);
+  if (skip !== undefined && unskipCommand !== undefined) {
+    const keep =
+      stack === name
+        ? `take \`stack\` out of its lines in ${quotedFile}`
+        : `\`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\``;
+    return {
+      code: "renamed-tenant",
+      message: `${quote(name)} has a new stack, and rollouts skip a tenant that the targets file doesn't name any more: ${formatSkip(skip)}. Nothing shows whether it is the same tenant, because ${evidence}. If it is, keep the skip: ${keep}. Otherwise, end the skip: \`${unskipCommand}\``,
+    };
+  }
   const [ownerText, instructions] =
     takenBy !== undefined
       ? [
-          `, which is that of ${quote(takenBy.name)} in the targets file now`,
-          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
+          `, which now belongs to ${quote(takenBy.name)} in the targets file`,
+          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
         ]
       : project !== undefined
         ? [
             ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project goes on managing the tenant, take the tenant out of ${quotedFile}.`,
+            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project continues to manage the tenant, remove the tenant from ${quotedFile}.`,
           ]
         : stack === name
           ? [
               NO_OWNER_TEXT,
-              `If it is the same tenant, keep its stack, and ${effect}: take \`stack\` out of its lines in ${quotedFile}. ${remove}`,
+              `If it is the same tenant, keep its stack, and ${effect}: remove \`stack\` from its lines in ${quotedFile}. ${remove}`,
             ]
           : [
               NO_OWNER_TEXT,
@@ -130,7 +156,7 @@ export function buildRenamedTenantBlocker(
     ...(orphanedElements.length === 0
       ? []
       : [
-          `That stack declared ${visibleText}${suffix}. The tenant still holds ${pronoun}, the files no longer declare ${pronoun}, and a new stack would leave ${pronoun} there.`,
+          `That stack declared ${visibleText}${suffix}. The tenant still has ${pronoun}, the files no longer declare ${pronoun}, and a new stack would not remove ${pronoun}.`,
         ]),
     ...(skip === undefined ? [] : [`Rollouts skip the tenant of that stack: ${formatSkip(skip)}.`]),
     instructions,
@@ -139,7 +165,7 @@ export function buildRenamedTenantBlocker(
 }
 
 const MAX_LISTED = 5;
-const NO_OWNER_TEXT = ", which no tenant of the targets file has any more";
+const NO_OWNER_TEXT = ", which no tenant in the targets file uses now";
 
 interface StackComparison {
   /** How many of the stack's declared entries and VIPs the tenant holds. */
@@ -200,7 +226,7 @@ function findEvidence(
   if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && heldCount <= takenBy.held) return undefined;
   if (record !== undefined && isSameTenant(identity, record.identity)) {
-    const text = `its entries or VIPs are those that the rollout ${record.rollout} read there`;
+    const text = `its entries or VIPs are the ones that the rollout ${record.rollout} read there`;
     return { text, rank: EVIDENCE_RANKS.identity };
   }
   // An interrupted rollout may have replaced what identified the tenant.
@@ -216,7 +242,7 @@ function findEvidence(
   if (areDomainsKnown && findForeignFingerprints(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.
   if (heldCount === 0) return undefined;
-  if (areDomainsKnown) return { text: "its people have mailboxes of the same domains", rank: EVIDENCE_RANKS.domains };
+  if (areDomainsKnown) return { text: "its people have mailboxes in the same domains", rank: EVIDENCE_RANKS.domains };
   if (last?.settings === target.settings) {
     const text = `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
     return { text, rank: EVIDENCE_RANKS.settings };
@@ -224,6 +250,6 @@ function findEvidence(
   // A shared baseline alone proves nothing, because many tenants hold it.
   const isShared = orphanedElements.length === 0 || heldCount * 2 < declaredCount;
   if (isShared || (takenBy !== undefined && heldCount < declaredCount)) return undefined;
-  const text = `it holds ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
+  const text = `it has ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
   return { text, rank: EVIDENCE_RANKS.lists };
 }

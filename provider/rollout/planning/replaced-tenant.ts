@@ -38,10 +38,10 @@ export async function findReplacedTenantBlocker(
   const loss = hasHeldDeclarations(known, observed)
     ? " The declarations of that stack would be removed from this tenant, or reported as drift."
     : "";
-  const accepting = formatAcceptAdvice("where all that it held then was replaced since", environment, name);
+  const accepting = formatAcceptAdvice("if all of its previous content was replaced", environment, name);
   return {
     code: OTHER_TENANT_CODE,
-    message: `${quote(name)} has the stack ${quote(stack)}, and ${formatReplacedReason(rollout)}.${loss} If the key is wrong, put the tenant's own key in its place. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
+    message: `${quote(name)} has the stack ${quote(stack)}, and ${formatReplacedReason(rollout)}.${loss} If the key is wrong, replace it with the tenant's own key. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
   };
 }
 

@@ -24,7 +24,7 @@ export async function readRevisionFiles(revision: string): Promise<PackedFiles> 
   const repository = findRepository(workDirectory);
   if (repository === undefined) {
     throw new ConfigurationError(
-      `${quote(workDirectory, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
+      `${quote(workDirectory, 300)} isn't in a git repository, so it has no revision ${quote(revision)}.`,
     );
   }
   using scratch = useTemporaryDirectory(() => createScratchDirectory("revision"));

@@ -35,7 +35,7 @@ export type MailScope = "sample" | "all";
 export const SAMPLE_SIZE = 5;
 
 /** The labels of the facts that come from mail. A plan contains all other facts anyway. */
-const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
+const MAIL_LABELS: ReadonlySet<string> = new Set(["mail", "actions", "reports", "backtest"]);
 
 /** The number of a tenant's most important changes that decide whether it belongs to the sample. */
 const MAX_WEIGHED_CHANGES = 200;
@@ -90,11 +90,11 @@ export async function searchTenantMail(
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
         guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
-        unavailable.push({ tenant, why: "By its key it is another tenant, as it seems." });
+        unavailable.push({ tenant, why: "Its key seems to belong to a different tenant." });
       } else if (plan.digest === digests.get(tenant)) {
         days = plan.evidence.days;
         byTenant.set(tenant, buildTenantMail(plan));
-      } else unavailable.push({ tenant, why: "It, or its files, changed while it was planned." });
+      } else unavailable.push({ tenant, why: "The tenant or its files changed during planning." });
     } catch (error) {
       unavailable.push({ tenant, why: why(tenant, error) });
     }

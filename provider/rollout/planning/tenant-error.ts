@@ -61,7 +61,7 @@ function reorderCauseFirst(message: string): string {
     const [, count, remainder] = NOT_APPLIED_PATTERN.exec(line) ?? [];
     const [, subject, cause] = REASON_PATTERN.exec(line) ?? [];
     if (count !== undefined) progressLines.push(`${count}${remainder}`);
-    else causeLines.push(cause === undefined ? line : `${cause} This is of ${subject}.`);
+    else causeLines.push(cause === undefined ? line : `${cause} This concerns ${subject}.`);
   }
   return [...causeLines, ...progressLines].join("\n");
 }
@@ -69,5 +69,5 @@ function reorderCauseFirst(message: string): string {
 const MAX_CHARACTERS = 4_000;
 
 function truncateMessage(text: string): string {
-  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)} … (cut off)`;
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)} … (truncated)`;
 }

@@ -84,6 +84,6 @@ function listOverrides({ findings }: Plan, root: string | undefined): readonly s
   const hiddenCount = overrideTexts.length - MAX_SUMMARY_OVERRIDES;
   return [
     ...overrideTexts.slice(0, MAX_SUMMARY_OVERRIDES),
-    ...(hiddenCount > 0 ? [`and ${hiddenCount} more, which \`email-security lint\` tells`] : []),
+    ...(hiddenCount > 0 ? [`and ${hiddenCount} more; \`email-security lint\` shows them`] : []),
   ];
 }

@@ -39,10 +39,14 @@ export function listUnappliedChanges({ changes }: Plan, observed: ObservedState)
   return sortByDanger(
     changes.filter((change) => !isChangeApplied(change, observed)),
     (change) => invertTransition(getChangeTransition(change)),
-  ).map(({ sign, value }) => `${quote(value)} is not ${EXPECTED_STATES[sign]}`);
+  ).map(({ sign, value }) => `${quote(value)} ${UNAPPLIED_TEXTS[sign]}`);
 }
 
-const EXPECTED_STATES = { add: "there as declared", change: "as declared", remove: "gone" } as const;
+const UNAPPLIED_TEXTS = {
+  add: "is missing",
+  change: "has other values than declared",
+  remove: "still exists",
+} as const;
 
 function isChangeApplied({ kind, key, after }: PlanChange, { entries, vips }: ObservedState): boolean {
   const vip = vips.get(key);

@@ -159,7 +159,7 @@ export class AddressHealth {
       const failure: unknown = errors.find(isAddressWideFailure);
       if (failure instanceof Error) address.breaker.recordFailure(failure);
     } finally {
-      abortController.abort(new Error("another tenant was answered"));
+      abortController.abort(new Error("another tenant got a response"));
     }
   }
 
@@ -200,7 +200,7 @@ export class AddressDownError extends EmailSecurityError {
     const [firstLine = ""] = getErrorMessage(error).split("\n");
     super(
       code,
-      `It was not asked, and nothing of it was changed: its service was found to be down for ${quote(target.name)} and others just before. ${firstLine}`,
+      `No request was sent for this tenant, and it was not changed: its service was just found to be down for ${quote(target.name)} and others. ${firstLine}`,
       { cause: error },
     );
   }

@@ -53,7 +53,7 @@ export async function useTargetClient<T>(
     signal?.throwIfAborted();
     throw error;
   } finally {
-    finished.abort(new Error("nobody waits for the answer any more"));
+    finished.abort(new Error("the response is no longer needed"));
     await client.close();
   }
 }

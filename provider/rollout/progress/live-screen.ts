@@ -51,7 +51,7 @@ export function renderLiveScreen(progress: Progress, { columns, rows, now, color
 type ScreenLine = readonly (readonly [text: string, style?: Style])[];
 
 const MIN_ROWS_FOR_HINT = 14;
-const HINT = "Ctrl-C lets what runs finish, and stops; twice stops at once";
+const HINT = "Press Ctrl-C once to finish running tenants and stop, twice to stop at once";
 /** Longer names are truncated, to leave room for the other columns. */
 const MAX_NAME = 28;
 

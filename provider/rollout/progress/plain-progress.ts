@@ -53,12 +53,12 @@ function describeEvent(event: RolloutEvent): string {
     case "planned":
       return `planned: ${formatNumber(event.changing)} of ${formatCount(event.tenants, "tenant")} to change, digest ${sanitizeText(event.digest, MAX_NAME)}`;
     case "started":
-      return event.resumed ? "the rollout goes on" : "the rollout begins";
+      return event.resumed ? "rollout resumed" : "rollout started";
     case "wave-started":
-      return `the wave begins: ${formatCount(event.tenants, "tenant")}`;
+      return `wave started: ${formatCount(event.tenants, "tenant")}`;
     case "tenant-started": {
       const attemptText = event.attempt > 1 ? `, attempt ${formatNumber(event.attempt)}` : "";
-      return `${sanitizeText(event.tenant, MAX_NAME)}: begun by ${sanitizeText(event.worker, MAX_NAME)}${attemptText}`;
+      return `${sanitizeText(event.tenant, MAX_NAME)}: started by ${sanitizeText(event.worker, MAX_NAME)}${attemptText}`;
     }
     case "tenant-note":
       return `${sanitizeText(event.tenant, MAX_NAME)}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
@@ -69,11 +69,11 @@ function describeEvent(event: RolloutEvent): string {
       return `${sanitizeText(event.tenant, MAX_NAME)}: SKIPPED${skippedByText}: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     }
     case "wave-soaking":
-      return `all tenants of the wave are through; it soaks until ${formatTimestamp(event.until)}`;
+      return `all tenants of the wave are finished; soaking until ${formatTimestamp(event.until)}`;
     case "wave-health":
       return `${event.isHealthy ? "healthy" : "UNHEALTHY"}: ${sanitizeText(event.message, MAX_SENTENCE)}`;
     case "wave-finished":
-      return `the wave is through: ${formatNumber(event.done)} changed, ${formatNumber(event.failed)} failed`;
+      return `wave finished: ${formatNumber(event.done)} changed, ${formatNumber(event.failed)} failed`;
     case "waiting":
       return `WAITING: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "stopped":
@@ -81,7 +81,7 @@ function describeEvent(event: RolloutEvent): string {
     case "interrupted":
       return `INTERRUPTED: ${sanitizeText(event.reason, MAX_SENTENCE)}`;
     case "finished":
-      return `the rollout is through: ${formatNumber(event.done)} changed, ${formatNumber(event.unchanged)} unchanged, ${formatNumber(event.failed)} failed${event.skipped === undefined ? "" : `, ${formatNumber(event.skipped)} skipped`}`;
+      return `rollout finished: ${formatNumber(event.done)} changed, ${formatNumber(event.unchanged)} unchanged, ${formatNumber(event.failed)} failed${event.skipped === undefined ? "" : `, ${formatNumber(event.skipped)} skipped`}`;
   }
 }
 
@@ -91,7 +91,7 @@ function describeTenantOutcome(event: Extract<RolloutEvent, { kind: "tenant-fini
   const { error } = event;
   if (error === undefined) return `FAILED after ${elapsedText}`;
   const errorText = `${sanitizeText(error.code, MAX_NAME)}: ${sanitizeText(error.message, MAX_SENTENCE)}`;
-  return `FAILED after ${elapsedText}, ${errorText} What to do: ${sanitizeText(error.advice, MAX_SENTENCE)}`;
+  return `FAILED after ${elapsedText}, ${errorText} Fix: ${sanitizeText(error.advice, MAX_SENTENCE)}`;
 }
 
 /** For example: `2026-11-21 08:03:12Z`. An invalid time is shown unchanged. */

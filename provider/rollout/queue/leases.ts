@@ -61,7 +61,7 @@ export class Leases {
       const renewedIds = new Set(settled);
       for (const lease of leases) {
         if (renewedIds.has(lease.attempt.id)) lease.extend(requestedAt);
-        else lease.lose("another worker has the tenant by now");
+        else lease.lose("another worker has the tenant now");
       }
     } catch {
       // Without an answer, each lease lasts until it expires.

@@ -51,7 +51,7 @@ export async function runPgBossWorker(
     try {
       await handler(queued.data, signal);
     } catch (error) {
-      log(`${quote(queued.data.tenant)} could not be worked on: ${(error as Error).message}`);
+      log(`${quote(queued.data.tenant)} could not be processed: ${(error as Error).message}`);
       await sleep(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
       throw error;
     }

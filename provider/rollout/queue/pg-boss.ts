@@ -108,7 +108,7 @@ class OutageLog {
     this.#log(`${message} Waiting for it.`);
     while (!(await this.#isAvailable())) await sleep(1_000, undefined, { ref: false });
     this.#isUnavailable = false;
-    this.#log(`${this.#connection.name} answers again.`);
+    this.#log(`${this.#connection.name} is available again.`);
   }
 
   async #isAvailable(): Promise<boolean> {

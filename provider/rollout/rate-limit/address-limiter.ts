@@ -161,7 +161,9 @@ class TokenBucket {
     for (const waiter of rejected) {
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
       waiter.reject(
-        new Error("this run may not change the tenant any more, since it is over or another run continues it"),
+        new Error(
+          "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",
+        ),
       );
     }
     return this.#waiters.length > 0;
@@ -173,7 +175,7 @@ class TokenBucket {
 
   #buildPauseError(pauseMs: number): Error {
     return new Error(
-      `the service at ${this.#address} asked its clients to wait for another ${Math.ceil(pauseMs / 1_000)} s, longer than a run does`,
+      `the service at ${this.#address} asked its clients to wait for another ${Math.ceil(pauseMs / 1_000)} s, which is longer than a run waits`,
     );
   }
 

@@ -53,7 +53,7 @@ async function openLimitDatabase(journalUrl: string | undefined, log: (line: str
   if (database !== undefined && why === undefined) return database;
   await database?.close();
   log(
-    `note: this command keeps the limits of addresses by itself and shares them with no rollout. The journal ${quote(url, 500)} can't be written: ${why}`,
+    `note: this command applies the rate limits of addresses on its own, without sharing them with rollouts. The journal ${quote(url, 500)} can't be written: ${why}`,
   );
   return await openInMemory();
 }

@@ -176,16 +176,16 @@ export async function getRolloutAdvice(
   switch (state) {
     case "waiting":
       return [
-        { why: "When what it did is well, go on:", command: commands.resume(id) },
+        { why: "To approve the result and continue:", command: commands.resume(id) },
         ...(await adviseRollback(journal, record, commands)),
       ];
     case "stopped":
       return [
-        adviseResume("Once the cause is fixed, continue: failed tenants are retried, and completed ones stay done:"),
+        adviseResume("To continue and retry the failed tenants, after you fix the cause:"),
         ...(await adviseRollback(journal, record, commands)),
       ];
     case "running":
-      return [adviseResume("Go on where it was:"), ...(await adviseRollback(journal, record, commands))];
+      return [adviseResume("To continue:"), ...(await adviseRollback(journal, record, commands))];
     case "done": {
       const tenants = await journal.listTenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
@@ -196,12 +196,12 @@ export async function getRolloutAdvice(
       const unmanaged = isRegular ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined) : [];
       return [
         ...(canRetry
-          ? [adviseResume("Once their causes are fixed, retry the failed tenants, with the files of then:")]
+          ? [adviseResume("To retry the failed tenants with the same files, after you fix the causes:")]
           : []),
         ...(unplanned > 0
           ? [
               {
-                why: `${unplanned === 1 ? "1 of its tenants" : `${unplanned} of its tenants`} could not be planned, and resuming leaves them as they are. Once their causes are fixed, plan them again:`,
+                why: `${unplanned === 1 ? "1 tenant" : `${unplanned} tenants`} failed to plan, and resuming does not include them. To plan them again, after you fix the causes:`,
                 command:
                   spec.rollsBack === undefined
                     ? commands.plan(spec.source, [], spec.task)
@@ -212,7 +212,7 @@ export async function getRolloutAdvice(
         ...(unmanaged.length > 0
           ? [
               {
-                why: "Unmanaged allows stay. To see who made each, and when:",
+                why: "Unmanaged allows remain. To see who created each, and when:",
                 command: commands.fleetStatus(
                   spec.source,
                   unmanaged.length > MAX_COMMAND_NAMES ? [] : unmanaged.map(({ name }) => name),
@@ -238,9 +238,9 @@ async function adviseSkips(
   const failed = state === "stopped" ? tenants.filter((tenant) => tenant.state === "failed") : [];
   const advice: Advice[] = [];
   if (failed.length > 0 && failed.length <= MAX_COMMAND_NAMES) {
-    const failedText = failed.length === 1 ? "what failed" : "those that failed";
+    const failedText = failed.length === 1 ? "the failed tenant" : "the failed tenants";
     advice.push({
-      why: `To go on without ${failedText}, skip it; then resume:`,
+      why: `To continue without ${failedText}, skip ${failed.length === 1 ? "it" : "them"}, then resume:`,
       command: commands.skip(
         failed.map(({ name }) => name),
         spec.source,
@@ -255,7 +255,7 @@ async function adviseSkips(
   return [
     ...advice,
     {
-      why: `To unskip what is skipped${activeSkips.length > MAX_COMMAND_NAMES ? ", the first of them" : ""}:`,
+      why: `To unskip the skipped tenants${activeSkips.length > MAX_COMMAND_NAMES ? ", the first of them" : ""}:`,
       command: commands.unskip(names, spec.source),
     },
   ];
@@ -268,7 +268,7 @@ function adviseAbandon(
   commands: RolloutCommands,
 ): readonly Advice[] {
   if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error))) return [];
-  return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.abandon(id) }];
+  return [{ why: "Before you start a new rollout, abandon this one:", command: commands.abandon(id) }];
 }
 
 /** An open rollback shows how far it has come. Once it has ended, the remaining tenants can be rolled back again. */
@@ -281,7 +281,7 @@ async function adviseRolledBack(
   if (rollback === undefined) return await adviseRollback(journal, record, commands);
   if (!isOpenRollout(rollback)) return await getRemainingRollbackAdvice(journal, record, commands);
   if ((await readRollbackProgress(journal, record.id)).remainingTenants.length === 0) return [];
-  const reason = "It is not rolled back everywhere yet. See how far that is:";
+  const reason = "The rollback is not finished. To see its progress:";
   return [{ why: reason, command: commands.status(rollback.id) }];
 }
 
@@ -294,7 +294,7 @@ async function adviseRollback(
   const { id, spec } = record;
   if (spec.rollsBack !== undefined || spec.prunedAtMs !== undefined) return [];
   if ((await readRolloutTallies(journal.database)).get(id)?.isStarted !== true) return [];
-  return [{ why: "To roll it back, to what each tenant held before:", command: commands.rollback(id) }];
+  return [{ why: "To roll back to the previous state of each tenant:", command: commands.rollback(id) }];
 }
 
 /** Counts the tenants in each state. */

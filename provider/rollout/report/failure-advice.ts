@@ -15,36 +15,36 @@ interface Remedy {
   readonly isNewRolloutNeeded?: true;
 }
 
-const INSPECT_AND_RESUME: Remedy = { action: "Look at it in the service's console" };
+const INSPECT_AND_RESUME: Remedy = { action: "Check it in the service's console" };
 const CHECK_SERVICE_ADDRESS: Remedy = {
-  action: "See what answers at the service's address: a proxy, a sign-in page, or another service",
+  action: "Check what responds at the service's address: a proxy, a sign-in page, or another service",
 };
 
 /** By error code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   // Errors of the service, or of the connection to it.
   ERR_AUTH: {
-    action: "Check that the key is this tenant's and still valid, and that it may change settings",
+    action: "Check that the key belongs to this tenant, is still valid, and is allowed to change settings",
   },
   ERR_BAD_REQUEST: {
-    action: "Fix in the settings file what the service refuses, by its message",
+    action: "Fix what the service rejects in the settings file; see its message",
     isNewRolloutNeeded: true,
   },
   ERR_NOT_FOUND: {
-    action: "Check `baseUrl` in the targets file; where it is right, somebody removed what was being changed",
+    action: "Check `baseUrl` in the targets file; if it is correct, somebody removed the changed element",
   },
   ERR_CONFLICT: INSPECT_AND_RESUME,
   ERR_RATE_LIMITED: {
     action:
-      "See what else asks this service so much; a lower `requestsPerSecond` of its address in the targets file holds for the next rollout",
+      "Find out what else sends many requests to this service; a lower `requestsPerSecond` for its address in the targets file applies to the next rollout",
   },
-  ERR_SERVER: { action: "See whether the service is well" },
-  ERR_TIMEOUT: { action: "See whether the service is slow or down" },
-  ERR_NETWORK: { action: "Check that the service can be reached from here" },
-  ERR_CIRCUIT_OPEN: { action: "See whether the service is down" },
+  ERR_SERVER: { action: "Check whether the service has an outage" },
+  ERR_TIMEOUT: { action: "Check whether the service is slow or down" },
+  ERR_NETWORK: { action: "Check that the service is reachable from here" },
+  ERR_CIRCUIT_OPEN: { action: "Check whether the service is down" },
   ERR_UNEXPECTED_STATUS: CHECK_SERVICE_ADDRESS,
   ERR_REDIRECT: {
-    action: "Put the address that answers itself into the targets file",
+    action: "Write the address to which the service redirects in the targets file",
     isNewRolloutNeeded: true,
   },
   ERR_INVALID_RESPONSE: CHECK_SERVICE_ADDRESS,
@@ -54,94 +54,96 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_TRUNCATED_BODY: CHECK_SERVICE_ADDRESS,
   ERR_WRONG_ENVELOPE: CHECK_SERVICE_ADDRESS,
   ERR_RESPONSE_TOO_LARGE: CHECK_SERVICE_ADDRESS,
-  ERR_LIST_UNSTABLE: { action: "Wait until nobody else changes the tenant" },
-  ERR_CANCELLED: { action: "Nothing needs to be fixed: the run was cancelled" },
-  ERR_CUSTOM_TIMEOUT: { action: "Wait until the service is well, or allow more in `customTimeouts`" },
+  ERR_LIST_UNSTABLE: { action: "Wait until nothing else changes the tenant" },
+  ERR_CANCELLED: { action: "Nothing needs to be fixed: the run was canceled" },
+  ERR_CUSTOM_TIMEOUT: { action: "Wait until the service is healthy, or increase `customTimeouts`" },
   ERR_NO_TOKEN: {
-    action: "Nothing needs to be fixed: the run ended, or lost the tenant, before it was through",
+    action: "Nothing needs to be fixed: the run ended, or lost the tenant, before it was finished",
   },
   // Errors in the declarations.
   ERR_CONFIGURATION: {
-    action: "Fix what the message names; changes of the targets file apply from the next rollout on",
+    action: "Fix the problem in the message; changes to the targets file apply from the next rollout on",
   },
   ERR_INVALID_ARGUMENT: {
-    action: "Fix what the message names in the settings file",
+    action: "Fix the problem in the settings file; see the message",
     isNewRolloutNeeded: true,
   },
   ERR_SETTINGS_FILE: {
-    action: "Fix the named places in the settings file, which `email-security lint FILE` shows too",
+    action: "Fix the reported lines of the settings file; `email-security lint FILE` shows them too",
     isNewRolloutNeeded: true,
   },
   ERR_NO_SETTINGS: {
-    action: "Make the settings file, or fix its path in the targets file",
+    action: "Create the settings file, or fix its path in the targets file",
     isNewRolloutNeeded: true,
   },
   ERR_NOT_IN_ORGANIZATION: {
-    action: "Fix the address in the settings file, or have the mailbox made",
+    action: "Fix the address in the settings file, or have the mailbox created",
     isNewRolloutNeeded: true,
   },
   ERR_EXISTS: {
-    action: "Declare the entry as it is, or with `adopt: true`, or remove it in the service's console",
+    action: "Declare the entry with its existing values, or with `adopt: true`, or remove it in the service's console",
     isNewRolloutNeeded: true,
   },
-  ERR_AUTO_DETECTED: { action: "Leave the comment out of the settings file", isNewRolloutNeeded: true },
+  ERR_AUTO_DETECTED: { action: "Remove the comment from the settings file", isNewRolloutNeeded: true },
   ERR_GUARD: {
-    action: "Look at what would be removed; where all of it is meant, say so by `confirmRemovals` in the settings file",
+    action:
+      "Review the removals; if all of them are intended, confirm them with `confirmRemovals` in the settings file",
     isNewRolloutNeeded: true,
   },
   // Errors caused by changes since the plan.
   ERR_PLAN_STALE: {
-    action: "Somebody changed the tenant since it was planned: look at what",
+    action: "Somebody changed the tenant since it was planned: check the changes",
     isNewRolloutNeeded: true,
   },
   ERR_MOVED: INSPECT_AND_RESUME,
   ERR_NOT_APPLIED: INSPECT_AND_RESUME,
   ERR_WRONG_LIST: INSPECT_AND_RESUME,
   ERR_EXCLUDED: {
-    action: "Wait a minute: the list may lag. Where it fails again, clear the exclusion in the service's console",
+    action: "Wait a minute: the list may lag. If it fails again, clear the exclusion in the service's console",
   },
   ERR_NOT_LISTED: { action: "Wait a minute: the list may lag" },
   ERR_VIP_ALIAS: {
-    action: "Declare the mailbox that the message names in place of its alias",
+    action: "Declare the mailbox in the message instead of its alias",
     isNewRolloutNeeded: true,
   },
   ERR_OTHER_TENANT: {
-    action: "Put the tenant's own key where the targets file says that it is, and check `baseUrl` and `stack` too",
+    action:
+      "Put the tenant's own key in the source that the targets file specifies, and check `baseUrl` and `stack` too",
   },
   ERR_SAME_TENANT: {
-    action: "Give each tenant its own key; then look at what the tenant holds, as two files were brought to it",
+    action: "Give each tenant its own key; then check the content of the tenant, because two files were applied to it",
     isNewRolloutNeeded: true,
   },
   ERR_LIST_NOT_APPLIED: { action: "Fix the listed causes" },
   ERR_NOT_ATTEMPTED: { action: "Fix the listed causes" },
   // Errors of the rollout itself.
-  ERR_ROLLOUT_KEY: { action: "Make the key readable from where the targets file says that it is" },
+  ERR_ROLLOUT_KEY: { action: "Make the key readable from the source that the targets file specifies" },
   ERR_ROLLOUT_NOT_ALLOWED: {
     action:
-      "Set what the message names in the environment of the process that changes tenants, where all of it is meant",
+      "If all of it is intended, set the variables in the message in the environment of the process that changes tenants",
   },
-  ERR_ROLLOUT_NOT_AS_DECLARED: { action: "See who else changes this tenant" },
+  ERR_ROLLOUT_NOT_AS_DECLARED: { action: "Find out who else changes this tenant" },
   ERR_ROLLOUT_STOPPED: { action: "Nothing needs to be fixed: it was stopped" },
-  ERR_ROLLOUT_BUSY: { action: "Do what the message says" },
+  ERR_ROLLOUT_BUSY: { action: "Follow the message" },
   ERR_ROLLOUT_NOT_FOUND: {
-    action: "See whether somebody removed the journal, or this is another one",
+    action: "Check whether the journal was removed, or this is another one",
     isNewRolloutNeeded: true,
   },
-  ERR_ROLLOUT_JOURNAL: { action: "Do what the message says about the journal" },
-  ERR_ROLLOUT_DATABASE: { action: "See whether the journal's database is up and can be reached from here" },
+  ERR_ROLLOUT_JOURNAL: { action: "Follow the message about the journal" },
+  ERR_ROLLOUT_DATABASE: { action: "Check that the journal's database is up and reachable from here" },
   ERR_TEMPORARY_DIRECTORY: {
-    action: "Make room in the directory for temporary files, or name another by TMPDIR",
+    action: "Free space in the directory for temporary files, or set TMPDIR to another",
   },
-  ERR_ROLLOUT_NOT_KNOWN: { action: "Do what the message says", isNewRolloutNeeded: true },
-  ERR_STACK_LOCKED: { action: "Do what the message says about the lock" },
+  ERR_ROLLOUT_NOT_KNOWN: { action: "Follow the message", isNewRolloutNeeded: true },
+  ERR_STACK_LOCKED: { action: "Follow the message about the lock" },
   ERR_STACK_FOREIGN: {
     action:
-      "Move what is not from settings files to another stack, or name another stack for this tenant in the targets file",
+      "Move the resources that don't come from settings files to another stack, or set another stack for this tenant in the targets file",
     isNewRolloutNeeded: true,
   },
   // Errors of Pulumi.
   ERR_ENGINE_UNAVAILABLE: { action: "Install Pulumi, as the message says" },
-  ERR_PULUMI: { action: "Fix what Pulumi's message names" },
+  ERR_PULUMI: { action: "Fix the problem in Pulumi's message" },
 };
 
 /** Whether a failure needs a new rollout: with changed files, or to plan a tenant that has no plan. */
@@ -163,16 +165,16 @@ export function formatFailureAdvice(
   action: string | undefined,
   nextCommands: NextCommands | undefined,
 ): string {
-  const remedy = REMEDIES[code] ?? { action: "See the message, and fix its cause" };
+  const remedy = REMEDIES[code] ?? { action: "Fix the cause in the message" };
   const firstStep = action ?? remedy.action;
   if (nextCommands === undefined) return `${firstStep}; then plan the rollout again.`;
   if (action !== undefined || remedy.isNewRolloutNeeded !== true)
-    return `${firstStep}; then go on: \`${nextCommands.resume}\`.`;
-  return `${firstStep}. This rollout keeps its files and its plan, so begin a new one after that: \`${nextCommands.newRollout}\`.`;
+    return `${firstStep}; then continue: \`${nextCommands.resume}\`.`;
+  return `${firstStep}. This rollout keeps its files and its plan, so start a new one after that: \`${nextCommands.newRollout}\`.`;
 }
 
 /** Adapts advice to a rollout that is abandoned or rolled back, and can't be resumed. */
 export function replaceResumeAdvice(advice: string, state: "abandoned" | "rolled-back"): string {
-  const newRolloutText = `. This rollout is ${state.replace("-", " ")}, so begin a new one after that.`;
-  return advice.replace(/; then go on: `[^`]*`\.$/, newRolloutText);
+  const newRolloutText = `. This rollout is ${state.replace("-", " ")}, so start a new one after that.`;
+  return advice.replace(/; then (?:continue|go on): `[^`]*`\.$/, newRolloutText);
 }

@@ -35,5 +35,5 @@ export function formatKeyRoute({ address, keyFrom, tenants }: KeyRoute, tenantCo
     tenants.length === 1
       ? safeText`the key of ${untrusted(onlyTenant)}`
       : [`the keys of ${tenants.length === tenantCount ? "all " : ""}${formatCount(tenants.length, "tenant")}`];
-  return safeText`${untrusted(address)} is sent ${keysText}, from ${untrustedSentence(keyFrom)}`;
+  return safeText`${untrusted(address)} receives ${keysText}, from ${untrustedSentence(keyFrom)}`;
 }

@@ -63,7 +63,7 @@ export async function getRemainingRollbackAdvice(
   if (excludedTenants.length > 0)
     advice.push({ why: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
   return advice.map((step, index) =>
-    index === 0 ? { ...step, why: `It was not rolled back everywhere. ${step.why}` } : step,
+    index === 0 ? { ...step, why: `The rollback is incomplete. ${step.why}` } : step,
   );
 }
 

@@ -87,14 +87,14 @@ function renderCountsHtml({ tallies: counts }: RolloutReportView): Html {
   return html`<ul class="tallies">${counts.map(
     ({ state, sign, word, count }) =>
       html`<li class="is-${state}"><b><i>${sign}</i> ${formatNumber(count)}</b>${
-        state === "failed" ? html`<a href="#failed">${word}: see why</a>` : word
+        state === "failed" ? html`<a href="#failed">${word}: details</a>` : word
       }</li>`,
   )}</ul>`;
 }
 
 function renderAdviceHtml({ advice: steps }: RolloutReport): Html | undefined {
   if (steps.length === 0) return undefined;
-  return html`<section class="advice"><h2>What to do next</h2>${steps.map(
+  return html`<section class="advice"><h2>Next steps</h2>${steps.map(
     ({ why, command }) =>
       html`<p>${renderHtmlText([untrustedSentence(why)])}</p>${command === undefined ? "" : html`<pre>${renderUntrustedHtml(command)}</pre>`}`,
   )}</section>`;
@@ -166,12 +166,12 @@ function renderWaveHtml(
 ): Html {
   const { sign } = labels.waves[wave.state];
   const details: SafeText[] = [
-    safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants} through`,
+    safeText`${countFinishedTenants(wave.counts)} of ${wave.tenants} completed`,
     formatWaveSummary(wave, labels),
     safeText`${wave.maxConcurrent} at once`,
     ...(workMs === undefined ? [] : [safeText`took ${formatDuration(workMs)}`]),
     ...(wave.health?.isHealthy === true ? [safeText`health: ${untrustedSentence(wave.health.message)}`] : []),
-    ...(wave.after.isGated ? [["a person says when to go on"]] : []),
+    ...(wave.after.isGated ? [["manual approval after the wave"]] : []),
   ];
   return html`<section class="wave"><h2><span class="of">${formatShortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${renderHtmlText(formatWaveState(wave, labels))}</span></h2>
 ${renderBarHtml(wave)}<p class="facts">${renderHtmlText(joinTexts(details, " · "))}</p>
@@ -255,7 +255,7 @@ function renderTenantHtml({ tenant, anchor, label: { sign, word } }: AnchoredTen
 function renderErrorHtml(tenant: TenantReport, error: NonNullable<TenantReport["error"]>): Html {
   return html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${renderUntrustedHtml(error.code)}</code></p><p class="touched">${renderHtmlText(
     formatUntouchedNote(tenant),
-  )}</p><p><b>What to do:</b> ${renderHtmlText([untrustedSentence(error.advice)])}</p>`;
+  )}</p><p><b>Fix:</b> ${renderHtmlText([untrustedSentence(error.advice)])}</p>`;
 }
 
 function renderTenantChangesHtml(tenant: TenantReport): Html | undefined {
@@ -274,7 +274,7 @@ function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeTe
   );
   const alarmText = [
     ...(alarms.danger > 0 ? [`${formatNumber(alarms.danger)} risky`] : []),
-    ...((alarms.accepted ?? 0) > 0 ? [`${formatNumber(alarms.accepted ?? 0)} of an accepted risk`] : []),
+    ...((alarms.accepted ?? 0) > 0 ? [`${formatNumber(alarms.accepted ?? 0)} with an accepted risk`] : []),
     ...(alarms.warning > 0 ? [`${formatNumber(alarms.warning)} with a warning`] : []),
   ].join(", ");
   return [
@@ -283,8 +283,8 @@ function buildTenantDetails(tenant: TenantReport): [label: string, words: SafeTe
     ["Stack", [untrusted(stack)]],
     ...(labelTexts.length > 0 ? [["Labels", joinTexts(labelTexts, ", ")] as [string, SafeText]] : []),
     ...(alarmText === "" ? [] : [["Alarms", [alarmText]] as [string, SafeText]]),
-    ...(startedAt === undefined ? [] : [["Begun", formatTimestamp(startedAt)] as [string, SafeText]]),
-    ...(durationMs === undefined ? [] : [["Took", [formatDuration(durationMs)]] as [string, SafeText]]),
+    ...(startedAt === undefined ? [] : [["Started", formatTimestamp(startedAt)] as [string, SafeText]]),
+    ...(durationMs === undefined ? [] : [["Duration", [formatDuration(durationMs)]] as [string, SafeText]]),
     ...(attempts > 0 ? [["Attempts", [formatNumber(attempts)]] as [string, SafeText]] : []),
     ...(worker === undefined ? [] : [["Worker", [untrusted(worker)]] as [string, SafeText]]),
   ];

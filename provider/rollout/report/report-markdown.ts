@@ -143,7 +143,7 @@ function renderFailuresMarkdown(failedTenants: readonly TenantReport[], maxBytes
       failedTenants.map((tenant) => () => renderFailureLine(tenant)),
     ],
     maxBytes,
-    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more that failed.\n\n`,
+    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more failed tenants.\n\n`,
   );
 }
 
@@ -153,8 +153,8 @@ function renderFailure(tenant: TenantReport): string {
     error === undefined
       ? []
       : [
-          safeText`Why: ${untrustedSentence(error.message)} (${untrusted(error.code)}) ${formatUntouchedNote(tenant)}`,
-          safeText`What to do: ${untrustedSentence(error.advice)}`,
+          safeText`Error: ${untrustedSentence(error.message)} (${untrusted(error.code)}) ${formatUntouchedNote(tenant)}`,
+          safeText`Fix: ${untrustedSentence(error.advice)}`,
         ];
   const lines = details.map((detail) => `- ${renderMarkdownText(detail, { limit: 500 }).trimEnd()}`);
   const locationText = renderMarkdownText(safeText`wave ${untrusted(wave)}, ${untrusted(host)}`, {
@@ -194,7 +194,7 @@ function renderFailureLine({ name, error }: TenantReport): string {
 
 function renderWaveTable(report: RolloutReport, labels: RolloutStateLabels, maxBytes: number): string {
   const times = computeWaveTimes(report);
-  const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
+  const head = "### Waves\n\n| Wave | Completed | Tenants | Duration |\n|---|---|---|---|\n";
   const rows = report.waves.map((wave) => () => `${renderWaveRow(wave, labels, times.get(wave.name)?.workMs)}\n`);
   return `${renderWithinLimit(head, [rows], maxBytes, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more waves.\n`)}\n`;
 }
@@ -212,9 +212,9 @@ function renderWaveRow(wave: WaveReport, labels: RolloutStateLabels, workMs: num
 function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutStateLabels, maxBytes: number): string {
   const closing = "\n</details>\n\n";
   const head = [
-    `<details${tenants.length <= MAX_UNFOLDED ? " open" : ""}><summary>${formatCount(tenants.length, "tenant")} that did not fail${tenants.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
+    `<details${tenants.length <= MAX_UNFOLDED ? " open" : ""}><summary>${formatCount(tenants.length, "tenant")} without a failure${tenants.some(({ state }) => state === "skipped") ? ", or skipped" : ""}</summary>`,
     "",
-    "| Tenant | Wave | Planned changes | Took |",
+    "| Tenant | Wave | Planned changes | Duration |",
     "|---|---|---|---|",
     "",
   ].join("\n");

@@ -73,7 +73,7 @@ export function writeSkippedTenants(
   }
   if (skipped.length > limit) page.addText([`… and ${formatNumber(skipped.length - limit)} more`], { indent: INDENT });
 }
-const DETAIL_LAYOUT = { indent: 6, labelWidth: 10 };
+const DETAIL_LAYOUT = { indent: 6, labelWidth: 5 };
 
 function writeReportFailures(page: TextPage, failedTenants: readonly TenantReport[], limit: number): void {
   if (failedTenants.length === 0) return;
@@ -86,13 +86,13 @@ function writeReportFailures(page: TextPage, failedTenants: readonly TenantRepor
       style: "red",
     });
     if (error === undefined) return;
-    page.addLabeledText("why", safeText`${untrustedSentence(error.message)} [${untrusted(error.code)}]`, {
+    page.addLabeledText("error", safeText`${untrustedSentence(error.message)} [${untrusted(error.code)}]`, {
       ...DETAIL_LAYOUT,
       style: "red",
     });
     const effectText = formatUntouchedNote(tenant);
     if (effectText.length > 0) page.addLabeledText("", effectText, DETAIL_LAYOUT);
-    page.addLabeledText("what to do", [untrustedSentence(error.advice)], { ...DETAIL_LAYOUT, style: "dim" });
+    page.addLabeledText("fix", [untrustedSentence(error.advice)], { ...DETAIL_LAYOUT, style: "dim" });
   });
   const remaining = failedTenants.slice(limit);
   if (remaining.length === 0) return;
@@ -110,7 +110,7 @@ function writeReportFailures(page: TextPage, failedTenants: readonly TenantRepor
 
 /** Groups failed tenants by error code, the largest group first. */
 export function groupByErrorCode(failedTenants: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
-  const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "no reason known");
+  const groups = Map.groupBy(failedTenants, ({ error }) => error?.code ?? "unknown error");
   return [...groups].sort(([, one], [, other]) => other.length - one.length);
 }
 
@@ -152,7 +152,7 @@ function formatWaveProgress({ counts, tenants }: RolloutReport["waves"][number])
 
 function writeReportAdvice(page: TextPage, { advice: steps }: RolloutReport): void {
   if (steps.length === 0) return;
-  page.addHeading(["What to do next"]);
+  page.addHeading(["Next steps"]);
   for (const { why, command } of steps) {
     page.addText([untrustedSentence(why)], { indent: INDENT });
     if (command !== undefined) page.addVerbatim(command, INDENT * 2);

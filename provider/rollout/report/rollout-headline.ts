@@ -32,16 +32,16 @@ function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutR
     case "waiting":
       return waitingSince === undefined
         ? reasonText
-        : [...reasonText, ...safeText` It has waited since ${formatMinute(waitingSince)}.`];
+        : [...reasonText, ...safeText` Waiting since ${formatMinute(waitingSince)}.`];
     case "running": {
       if (!isHeld) return reasonText;
       const activeWave = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
       if (activeWave === undefined) return reasonText;
       if (activeWave.state === "checking")
-        return safeText`The health of the wave ${untrusted(activeWave.name)} is being checked.`;
+        return safeText`The health check of wave ${untrusted(activeWave.name)} is running.`;
       const untilText: SafeText =
         activeWave.soakUntil === undefined ? [] : safeText` until ${formatTimestamp(activeWave.soakUntil)}`;
-      return safeText`The wave ${untrusted(activeWave.name)} is through, and soaks${untilText}.`;
+      return safeText`Wave ${untrusted(activeWave.name)} is soaking${untilText}.`;
     }
     default:
       return reasonText;
@@ -66,50 +66,52 @@ function describeProgress({
     return safeText`${formatCount(total, "tenant")} in ${formatCount(waves.length, "wave")}: ${formatCount(
       total - counts.unchanged - counts.failed,
       "tenant",
-    )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failedText}.`;
+    )} to change, ${counts.unchanged} unchanged${failedText}.`;
   }
   // The present state of these tenants is unknown here.
   if (isFinalState(state)) {
-    return safeText`It changed ${counts.done} of ${formatCount(total, "tenant")}, ${counts.failed} failed, ${
+    return safeText`${counts.done} of ${formatCount(total, "tenant")} changed, ${counts.failed} failed, ${
       total - finishedCount
-    } were left.`;
+    } not started.`;
   }
   if (task !== undefined) {
     const { done, unchanged, failed } = counts;
     const untouchedTenants = tenants.filter(({ left = [] }) => left.length > 0).length;
     const untouchedText =
-      untouchedTenants === 0 ? "" : ` In ${formatCount(untouchedTenants, "tenant")} something stays, as its plan told.`;
-    return safeText`It changed ${done} of ${formatCount(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - finishedCount} are still to do.${untouchedText}`;
+      untouchedTenants === 0
+        ? ""
+        : ` Some changes of ${formatCount(untouchedTenants, "tenant")} are not reverted, as planned.`;
+    return safeText`${done} of ${formatCount(total, "tenant")} changed, ${unchanged} unchanged, ${failed} failed, ${total - finishedCount} pending.${untouchedText}`;
   }
   const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
-  const formatGoal = (subject: string) =>
-    goesToFiles ? safeText`what is declared` : safeText`what ${subject} held before ${untrusted(rollsBack ?? "")}`;
+  const formatGoal = (possessive: string) =>
+    goesToFiles ? safeText`${possessive} files` : safeText`${possessive} state before ${untrusted(rollsBack ?? "")}`;
   // A tenant that was skipped after it was finished is counted only as skipped.
   const findSkip = createSkipLookup(skipped);
-  const holding = tenants.filter((tenant) => HOLDING_STATES.has(tenant.state) && findSkip(tenant) === undefined);
-  const leftCount = total - finishedCount;
-  const heldTotal = holding.length + counts.failed + leftCount;
-  const changedTenants = rollsBack === undefined ? [] : findChangedTenants(holding);
+  const matching = tenants.filter((tenant) => MATCHING_STATES.has(tenant.state) && findSkip(tenant) === undefined);
+  const pendingCount = total - finishedCount;
+  const includedCount = matching.length + counts.failed + pendingCount;
+  const changedTenants = rollsBack === undefined ? [] : findChangedTenants(matching);
   if (changedTenants.length > 0) {
-    const matchingCount = holding.length - changedTenants.length;
+    const matchingCount = matching.length - changedTenants.length;
     const failedText = counts.failed > 0 ? `, ${formatNumber(counts.failed)} failed` : "";
-    const openText = leftCount > 0 ? `, ${formatNumber(leftCount)} left` : "";
-    return safeText`${matchingCount} of ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}${failedText}${openText}. Somebody changed ${formatTenantNames(changedTenants)} after the rollout; what was changed stays.`;
+    const openText = pendingCount > 0 ? `, ${formatNumber(pendingCount)} pending` : "";
+    return safeText`${matchingCount} of ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}${failedText}${openText}. ${formatTenantNames(changedTenants)} changed after the rollout; those changes stay.`;
   }
-  if (holding.length === heldTotal) {
+  if (matching.length === includedCount) {
     if (skipped.length > 0) {
-      return heldTotal === 0
-        ? safeText`Nothing is left of it to do.`
-        : safeText`${formatCount(heldTotal, "tenant")} ${heldTotal === 1 ? "holds" : "hold"} ${formatGoal(heldTotal === 1 ? "it" : "they")}.`;
+      return includedCount === 0
+        ? safeText`Nothing remains to do.`
+        : safeText`${formatCount(includedCount, "tenant")} ${includedCount === 1 ? "matches" : "match"} ${formatGoal(includedCount === 1 ? "its" : "their")}.`;
     }
-    return heldTotal === 1
-      ? safeText`The one tenant holds ${formatGoal("it")}.`
-      : safeText`All ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}.`;
+    return includedCount === 1
+      ? safeText`The tenant matches ${formatGoal("its")}.`
+      : safeText`All ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}.`;
   }
-  return safeText`${holding.length} of ${formatCount(heldTotal, "tenant")} hold ${formatGoal("they")}, ${counts.failed} failed, ${leftCount} left.`;
+  return safeText`${matching.length} of ${formatCount(includedCount, "tenant")} match ${formatGoal("their")}, ${counts.failed} failed, ${pendingCount} pending.`;
 }
 
-const HOLDING_STATES: ReadonlySet<TenantState> = new Set(["done", "unchanged"]);
+const MATCHING_STATES: ReadonlySet<TenantState> = new Set(["done", "unchanged"]);
 
 /**
  * Finds the tenants that have not returned fully to their previous state, because somebody changed them after the

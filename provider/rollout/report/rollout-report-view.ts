@@ -96,7 +96,7 @@ export function interleaveLines<Line>(tenants: readonly (readonly Line[])[]): Li
 
 /** Says that a tenant whose planning failed was not changed. Empty for other failures. */
 export function formatUntouchedNote({ error }: Pick<TenantReport, "error">): SafeText {
-  return error?.phase === "plan" ? ["Found while planning: nothing of it was touched."] : [];
+  return error?.phase === "plan" ? ["Failed while planning; the tenant was not changed."] : [];
 }
 
 function getRolloutVerdict({
@@ -128,7 +128,7 @@ function getRolloutVerdict({
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }
         : skipped > 0
-          ? { mood: "warning", verdict: `Done, but for ${formatCount(skipped, "tenant")}` }
+          ? { mood: "warning", verdict: `Done, ${formatNumber(skipped)} skipped` }
           : { mood: "none", verdict: "Done" };
   }
 }
@@ -150,28 +150,22 @@ function describeTenantStates(report: RolloutReport): SafeText {
   const skipped = startedTenants.filter(isInState("skipped"));
   const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isInState("unchanged")(tenant));
   const partialTexts = [
-    ...(failed.length > 0 ? [`${formatNumber(failed.length)} that failed`] : []),
-    ...(skipped.length > 0
-      ? [`${formatNumber(skipped.length)} that ${skipped.length === 1 ? "is" : "are"} skipped`]
-      : []),
-    ...(unfinishedTenants.length > 0
-      ? [
-          `${formatNumber(unfinishedTenants.length)} that ${unfinishedTenants.length === 1 ? "was" : "were"} begun and not finished`,
-        ]
-      : []),
+    ...(failed.length > 0 ? [`${formatNumber(failed.length)} failed`] : []),
+    ...(skipped.length > 0 ? [`${formatNumber(skipped.length)} skipped`] : []),
+    ...(unfinishedTenants.length > 0 ? [`${formatNumber(unfinishedTenants.length)} started but not finished`] : []),
   ];
   const hasRemaining = tenants.some(isInState("pending", "released", "running"));
   return [
     [
-      ...(untouched.length > 0 ? [`Not begun, and as before: ${formatCount(untouched.length, "tenant")}.`] : []),
+      ...(untouched.length > 0 ? [`Not started, unchanged: ${formatCount(untouched.length, "tenant")}.`] : []),
       ...(refused.length > 0
-        ? [`As before, since the key opens another tenant: ${formatCount(refused.length, "tenant")}.`]
+        ? [`Unchanged, because the key belongs to another tenant: ${formatCount(refused.length, "tenant")}.`]
         : []),
       ...(partialTexts.length > 0
-        ? [`May be changed in part: ${joinWithAnd(partialTexts.map((part) => [part])).join("")}.`]
+        ? [`Possibly partly changed: ${joinWithAnd(partialTexts.map((part) => [part])).join("")}.`]
         : []),
-      ...(hasRemaining && (state === "waiting" || state === "stopped") ? ["Nothing is under way."] : []),
-      ...(state === "running" ? ["By itself it begins nothing more."] : []),
+      ...(hasRemaining && (state === "waiting" || state === "stopped") ? ["Nothing is running."] : []),
+      ...(state === "running" ? ["It does not continue by itself."] : []),
     ].join(" "),
   ].filter((text) => text !== "");
 }
@@ -194,7 +188,7 @@ function describeUnmanagedAllows(report: RolloutReport): SafeText {
     .map((tenant): SafeText => safeText`${untrusted(tenant.name)} (${formatFirstNames(tenant.values, tenant.count)})`);
   const hiddenCount = tenantsWithAllows.length - tenantTexts.length;
   const texts = hiddenCount > 0 ? [...tenantTexts, safeText`${formatCount(hiddenCount, "more tenant")}`] : tenantTexts;
-  return safeText`${formatCount(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${formatNumber(risky)} of them risky` : ""}: ${joinWithAnd(texts)}.`;
+  return safeText`${formatCount(count, "unmanaged allow")} ${count === 1 ? "remains" : "remain"}${risky > 0 ? `, ${formatNumber(risky)} of them risky` : ""}: ${joinWithAnd(texts)}.`;
 }
 
 function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): SafeText[] {
@@ -204,7 +198,7 @@ function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, task, create
     safeText`Rollout ${untrusted(excerpt(id, MAX_ID_LENGTH))}`,
     ...(rollsBack === undefined ? [] : [safeText`rolls back ${untrusted(excerpt(rollsBack, MAX_ID_LENGTH))}`]),
     ...describeRolloutMode(task),
-    safeText`${startedAt === undefined ? "planned" : "begun"} ${formatMinute(startTime)}`,
+    safeText`${startedAt === undefined ? "planned" : "started"} ${formatMinute(startTime)}`,
     ...(durationMs === undefined ? [] : [safeText`took ${formatDuration(durationMs)}`]),
   ];
 }

@@ -22,12 +22,12 @@ export function groupOverrides(tenants: readonly TenantReport[]): readonly Share
   return [...byText.values()].sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-/** For example: `settings/acme.yaml:4: …; the same in globex, initech, and 7 more`. */
+/** For example: `settings/acme.yaml:4: …; also in globex, initech, and 7 more`. */
 export function formatOverride({ text, tenants: [, ...otherTenants] }: SharedOverride): SafeText {
   if (otherTenants.length === 0) return [untrustedSentence(text)];
   const names = otherTenants.slice(0, MAX_NAMES).map((name): SafeText => [untrusted(name)]);
   const suffix = otherTenants.length > MAX_NAMES ? `, and ${formatNumber(otherTenants.length - MAX_NAMES)} more` : "";
-  return safeText`${untrustedSentence(text)}; the same in ${joinTexts(names, ", ")}${suffix}`;
+  return safeText`${untrustedSentence(text)}; also in ${joinTexts(names, ", ")}${suffix}`;
 }
 
 const MAX_NAMES = 5;

@@ -13,16 +13,16 @@ export const TENANT_STATE_LABELS: Readonly<Record<TenantState, StateLabel>> = {
   running: { sign: "▶", word: "running" },
   done: { sign: "✓", word: "changed" },
   unchanged: { sign: "=", word: "unchanged" },
-  released: { sign: "·", word: "up next" },
-  pending: { sign: "·", word: "to do" },
+  released: { sign: "·", word: "queued" },
+  pending: { sign: "·", word: "pending" },
 };
 
 export const WAVE_STATE_LABELS: Readonly<Record<WaveState, StateLabel>> = {
-  pending: { sign: "·", word: "not begun" },
+  pending: { sign: "·", word: "pending" },
   running: { sign: "▶", word: "running" },
   soaking: { sign: "⧖", word: "soaking" },
   checking: { sign: "▶", word: "health check" },
-  gated: { sign: "‖", word: "waits for a person" },
+  gated: { sign: "‖", word: "awaiting approval" },
   done: { sign: "✓", word: "done" },
   stopped: { sign: "✗", word: "stopped" },
 };
@@ -37,11 +37,11 @@ export interface RolloutStateLabels {
 export function getStateLabels(report: Pick<RolloutReport, "state" | "isHeld">): RolloutStateLabels {
   if (isInProgress(report)) return { tenants: TENANT_STATE_LABELS, waves: WAVE_STATE_LABELS };
   return {
-    tenants: { ...TENANT_STATE_LABELS, running: { sign: "▶", word: "were under way" } },
+    tenants: { ...TENANT_STATE_LABELS, running: { sign: "▶", word: "interrupted" } },
     waves: {
       ...WAVE_STATE_LABELS,
       running: { sign: "‖", word: "interrupted" },
-      checking: { sign: "‖", word: "to be checked" },
+      checking: { sign: "‖", word: "health check pending" },
     },
   };
 }

@@ -33,7 +33,7 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   );
   const lineTexts = visibleLines.map(([location, { text }]) => `${location} (${text})`);
   const linesText = `${lineTexts.join(", ")}${hiddenText === undefined ? "" : `, … and ${hiddenText}`}`;
-  const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would bring them again is refused, unless its digest is given; remove them there.`;
+  const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would apply them again is rejected, unless its digest is given. Remove them there.`;
   const repositories = new Set([...lines.keys()].map((location) => findFileRepository(getFileOfLocation(location))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why: reason }];
@@ -42,7 +42,7 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   const commitsText = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
-      why: `${reason} It came by ${commitsText}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
+      why: `${reason} They come from ${commitsText}. If other changes of these commits must stay, or this ends in a conflict, remove the lines by hand:`,
       command: `${formatGitCommand(repository)} revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];

@@ -1,8 +1,9 @@
 import type { StackLists } from "../../plan/desired-state";
 import type { ObservedState } from "../../plan/observed-state";
-import type { Plan, PlanChange } from "../../plan/plan";
+import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { buildKeyedRows, EntryMatch } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";
+import { sortByDanger } from "../../settings/danger";
 import { decodeEntry, type EncodedList, encodeEntry, encodeVip, isUnmanaged } from "../../settings/encoded-list";
 import { type EntryState, isSameEntryState, pickEntryState } from "../../settings/entry-fields";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
@@ -28,7 +29,7 @@ export interface InverseChanges {
   readonly current: RollbackLists;
   /** Whether the stack's state lacks some changes of the rollout, for example because the run was killed. */
   readonly isPartlyUnknown: boolean;
-  /** Changes of the rollout that somebody has changed again since. They stay as they are. */
+  /** Changes of the rollout that somebody has changed again since, the most dangerous first. They stay as they are. */
   readonly unreverted: readonly PlanChange[];
 }
 
@@ -63,7 +64,7 @@ export function invertChanges(
     declared: { entries: entries.declared, vips: vips.declared },
     current: { entries: entries.standing, vips: vips.standing },
     isPartlyUnknown: entries.isPartlyUnknown || vips.isPartlyUnknown,
-    unreverted: [...entries.left, ...vips.left],
+    unreverted: sortByDanger([...entries.left, ...vips.left], getChangeTransition),
   };
 }
 

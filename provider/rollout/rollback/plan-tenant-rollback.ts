@@ -150,7 +150,7 @@ function readGeneratedSettings(
   if (settings !== undefined && mismatch === undefined) return settings;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `The earlier settings of ${quote(name)} can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave it out (--except), and undo it in the console.`,
+    `The earlier settings of ${quote(name)} can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave the tenant out (--except), and undo the changes in the console.`,
     { cause },
   );
 }

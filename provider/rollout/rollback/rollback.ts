@@ -14,12 +14,13 @@ import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import { planTarget, type TenantPlanner } from "../planning/plan-target";
-import { formatExcludedTenants, RESTORE_ADVICE, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
+import { formatExcludedTenants, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
 import { excludeSkipped } from "../skipping/exclude-skipped";
-import { compareTargets, type TargetComparison } from "../targets/compare-targets";
+import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
-import { selectTargets, type TargetSelection } from "../targets/select-targets";
+import type { TargetSelection } from "../targets/select-targets";
 import { planTenantRollback } from "./plan-tenant-rollback";
+import { formatPresentName, selectRollbackTargets } from "./select-rollback-targets";
 
 /** The settings files of another point in time, and their name: `the files of the revision HEAD~1`. */
 export interface RevisionFiles {
@@ -85,14 +86,17 @@ export async function prepareRollback(
     );
   }
   const declared = readTargets(spec.source);
-  const comparison = compareTargets(
-    startedTenants.map(({ target }) => target),
+  const recorded = startedTenants.map(({ target }) => target);
+  const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON);
+  const excludedStacks = new Map([...replaced, ...comparison.excludedStacks]);
+  const { targets: presentTargets, leftOut } = selectRollbackTargets(
+    id,
+    recorded,
+    comparison,
     declared,
-    ROLLBACK_COMPARISON,
+    excludedStacks,
+    selection,
   );
-  const selectedTargets = selectTargets(comparison.targets, selection);
-  const excludedTenants = new Map([...replaced, ...comparison.excludedStacks]);
-  const { targets: presentTargets, leftOut } = excludeMissingTargets(id, selectedTargets, excludedTenants, selection);
   const context = { commands, source: spec.source };
   const { targets, skipped = [] } = await excludeSkipped(journal.database, spec, presentTargets, selection, context);
   // A tenant may have another name by now.
@@ -102,12 +106,14 @@ export async function prepareRollback(
   const hasFile = ({ target }: TenantRecord): boolean =>
     to !== undefined && containsSettings(to.files, target.settings);
   const standing = selectedTenants.filter((tenant) => !hasFile(tenant));
-  const tenantsToRestore = await findTenantsToRestore(journal, id, standing, keptTenants, commands);
+  const formatName = ({ name, target }: TenantRecord): string =>
+    formatPresentName(name, currentTargets.get(target.stack)?.name);
+  const tenantsToRestore = await findTenantsToRestore(journal, id, standing, keptTenants, commands, formatName);
   const [first] = tenantsToRestore;
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${id} was pruned, and with it what ${quote(first.name)} held before. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
+      `The rollout ${id} was pruned, and with it the previous state of ${formatName(first)}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--only, --label).`,
     );
   }
   const restoredNames = new Set(tenantsToRestore.map(({ target }) => target.stack));
@@ -130,7 +136,7 @@ export async function prepareRollback(
         return { ...wave, tenants, ...omitUndefined({ health, closed }) };
       })
       .filter(({ tenants }) => tenants.length > 0),
-    restoredState: to?.name ?? "what each tenant held before it",
+    restoredState: to?.name ?? "each tenant's previous state",
     planTenant: async (target, key, shared, requestPolicy, runInSlot) => {
       const { name } = target;
       const context: typeof shared = {
@@ -146,7 +152,7 @@ export async function prepareRollback(
       }
       const { state, summary } = record;
       const { fingerprint, marker: markerBefore } = summary ?? {};
-      const plan = await readStoredPlan(journal, id, record.name);
+      const plan = await readStoredPlan(journal, id, record, formatName(record));
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || markerBefore !== undefined;
       // If a tenant was changed only in part, the items that the plan removes or replaces may be gone.
@@ -195,55 +201,26 @@ async function buildChangedElsewhereBlocker(
   if ((await journal.getLastEvent(marker.rollout)) !== undefined) return undefined;
   return {
     code: "changed-since",
-    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Name a revision of git (--to REVISION), or leave the tenant out (--except).`,
+    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so the state before ${id} is no longer the one to return to. Specify a git revision (--to REVISION), or leave the tenant out (--except).`,
   };
-}
-
-/**
- * Omits the tenants that the targets file no longer names with the address and stack that the rollout changed.
- *
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if one of them is selected by name, or nothing is left.
- */
-function excludeMissingTargets(
-  id: string,
-  selectedTargets: readonly Target[],
-  excludedStacks: TargetComparison["excludedStacks"],
-  { only = [] }: TargetSelection,
-): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
-  const excludedTenants = selectedTargets.flatMap(({ name, stack }) => {
-    const reason = excludedStacks.get(stack);
-    return reason === undefined ? [] : [{ name, stack, reason, sinceMs: Date.now() }];
-  });
-  const targets = selectedTargets.filter(({ stack }) => !excludedStacks.has(stack));
-  // A name means the tenant that has it now.
-  const currentNames = new Set(targets.map(({ name }) => name));
-  const excludedByName = excludedTenants.filter(({ name }) => only.includes(name) && !currentNames.has(name));
-  const refusedTargets = excludedByName.length > 0 ? excludedByName : targets.length === 0 ? excludedTenants : [];
-  if (refusedTargets.length === 0)
-    return { targets, leftOut: excludedTenants.filter(({ name }) => !only.includes(name)) };
-  const reasons = refusedTargets.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
-  const suffixLines = refusedTargets.length > 5 ? [`… and ${refusedTargets.length - 5} more.`] : [];
-  throw new RolloutError(
-    "ERR_ROLLOUT_NOT_FOUND",
-    [
-      `The rollout ${id} can't be rolled back at ${refusedTargets.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
-      ...reasons,
-      ...suffixLines,
-      RESTORE_ADVICE,
-    ].join("\n"),
-  );
 }
 
 function containsSettings({ bundle, directory }: PackedFiles, settings: string): boolean {
   return bundle.has(posix.normalize(join(directory, settings).replaceAll("\\", "/")));
 }
 
-async function readStoredPlan(journal: Journal, id: string, name: string): Promise<Plan> {
+/** @param presentName the tenant's name for messages. */
+async function readStoredPlan(
+  journal: Journal,
+  id: string,
+  { name }: TenantRecord,
+  presentName: string,
+): Promise<Plan> {
   const json = await journal.readPlan(id, name);
-  if (json !== undefined) return parsePlan(json, `the plan of ${name}`);
+  if (json !== undefined) return parsePlan(json, `the plan of ${presentName}`);
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `The journal does not say what the rollout ${id} did to ${quote(name)}. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).`,
+    `The journal doesn't record what the rollout ${id} did to ${presentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
 
@@ -251,6 +228,7 @@ async function readStoredPlan(journal: Journal, id: string, name: string): Promi
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
  * @param keptTenants tenants that the rollback omits.
+ * @param formatName formats a tenant's name for messages.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if
  * a later rollout has changed one of them and was not rolled back itself.
  */
@@ -260,6 +238,7 @@ async function findTenantsToRestore(
   tenants: readonly TenantRecord[],
   keptTenants: readonly SkippedTenant[],
   commands: RolloutCommands,
+  formatName: (tenant: TenantRecord) => string,
 ): Promise<readonly TenantRecord[]> {
   const laterChanges = Map.groupBy(await journal.listLaterChanges(id), ({ stack }) => stack);
   const rolledBackBy = new Set<string>();
@@ -270,14 +249,14 @@ async function findTenantsToRestore(
     const [latestRollout] = since.slice(-1);
     if (by !== undefined) rolledBackBy.add(by);
     else if (latestRollout === undefined) tenantsToRestore.push(tenant);
-    else changedTenants.push([tenant.name, latestRollout]);
+    else changedTenants.push([formatName(tenant), latestRollout]);
   }
   const [first] = changedTenants;
   if (first !== undefined) {
-    const names = formatFirst(changedTenants, ([name]) => quote(name));
+    const names = formatFirst(changedTenants, ([name]) => name);
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
+      `The rollout ${first[1]} has changed ${names} since ${id}, so the state before ${id} is no longer the one to return to. Nothing was changed. Leave these tenants out (--except), specify a git revision (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (tenantsToRestore.length === 0 && rolledBackBy.size > 0) {
@@ -286,7 +265,7 @@ async function findTenantsToRestore(
     const notRolledBack = keptTenants.filter(({ stack = "" }) => remaining.has(stack));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was rolled back by ${[...rolledBackBy].join(", ")} already, ${notRolledBack.length === 0 ? "and nothing of it is left" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,
+      `The rollout ${id} was already rolled back by ${[...rolledBackBy].join(", ")}, ${notRolledBack.length === 0 ? "and nothing is left to roll back" : `but not in ${formatExcludedTenants(notRolledBack)}`}. Nothing was changed.`,
     );
   }
   return tenantsToRestore;

@@ -47,7 +47,7 @@ export async function addSkip(
   if (trimmedReason === "" || trimmedReason.length > MAX_REASON_LENGTH) {
     const problem = trimmedReason === "" ? "is missing" : `is longer than ${MAX_REASON_LENGTH} characters`;
     throw new ConfigurationError(
-      `Why the tenant is to be skipped ${problem}: every plan and run says it until it is unskipped. Nothing was changed. Give --reason TEXT.`,
+      `The reason for the skip ${problem}: every plan and run shows it until the tenant is unskipped. Nothing was changed. Set --reason TEXT.`,
     );
   }
   const { targets, project } = readTargets(file);
@@ -139,12 +139,12 @@ function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<Rol
   const [match, secondMatch] = ownSkips.length > 0 ? ownSkips : skipsByName;
   if (match === undefined) {
     const knownNames = formatFirst(activeSkips, (candidate) => quote(candidate.name));
-    const skippedText = activeSkips.length === 0 ? "nobody is" : `skipped are ${knownNames}`;
+    const skippedText = activeSkips.length === 0 ? "no tenant is skipped" : `skipped tenants: ${knownNames}`;
     throw new SelectionError(`${quote(name)} is not skipped; ${skippedText}. Nothing was changed.`);
   }
   if (secondMatch !== undefined) {
     throw new SelectionError(
-      `${quote(name)} is skipped in several projects or state backends. Nothing was changed. Name the targets file of the one that is meant (--targets), with PULUMI_BACKEND_URL as its rollouts have it.`,
+      `${quote(name)} is skipped in several projects or state backends. Nothing was changed. Specify the targets file of the intended one (--targets), and set PULUMI_BACKEND_URL as for its rollouts.`,
     );
   }
   return match;
@@ -181,6 +181,6 @@ async function assertBackendKnown(
   if (first === undefined || projectRecords.some(({ spec }) => spec.backend === backend)) return;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `The journal has ${projectRecords.length === 1 ? "a rollout" : `${projectRecords.length} rollouts`} of the project ${quote(project)}, such as ${first.id}, and all with another state backend than this run has: they would not leave anybody out by this. Nothing was changed. Set PULUMI_BACKEND_URL as they had it.`,
+    `The journal has ${projectRecords.length === 1 ? "a rollout" : `${projectRecords.length} rollouts`} of the project ${quote(project)}, such as ${first.id}, all with another state backend than this run. The skip would not affect them. Nothing was changed. Set PULUMI_BACKEND_URL as for these rollouts.`,
   );
 }

@@ -46,7 +46,7 @@ export function removeTruncatedAttributes({ backend, project, stack }: ProjectFi
   ];
   const truncated = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
   for (const file of truncated) rmSync(file, { force: true });
-  return truncated.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
+  return truncated.map((file) => `${file} was truncated by a kill or a full disk; it is removed`);
 }
 
 /** Returns the names of the stacks whose states are in a directory. */
@@ -76,7 +76,7 @@ export async function removeTemporaryFiles(files: ProjectFiles): Promise<readonl
   await sleep(RENAME_GRACE_MS);
   const staleFiles = findTemporaryFiles(files, directory).filter((file) => temporaryFiles.includes(file));
   for (const file of staleFiles) rmSync(file, { force: true });
-  return staleFiles.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
+  return staleFiles.map((file) => `${file} was left behind by a killed process; it is removed`);
 }
 
 function findTemporaryFiles({ backend, project, stack }: ProjectFiles, directory: string): readonly string[] {
@@ -120,8 +120,8 @@ export function replaceTruncatedStates({ backend, project, stack }: ProjectFiles
       mode: 0o600,
     });
     renameSync(temporaryFile, file);
-    const replacement = hasBackup ? "the state before it" : "an empty state";
-    return [`${file} was cut off by a kill, or by a full disk; ${replacement} is in its place`];
+    const replacement = hasBackup ? "the previous state" : "an empty state";
+    return [`${file} was truncated by a kill or a full disk; it is replaced with ${replacement}`];
   });
 }
 
@@ -150,7 +150,7 @@ export function getLockDirectory({ backend, project, stack }: StackFiles): strin
  */
 export function describeTruncatedState(
   { backend, project, stack }: ProjectFiles,
-  consequence = "the stack is made again, and adopts what the tenant holds",
+  consequence = "the stack is created again, and adopts the tenant's existing elements",
 ): string | undefined {
   const directory = getBackendDirectory(backend);
   if (directory === undefined) return undefined;
@@ -162,9 +162,9 @@ export function describeTruncatedState(
   const backup = `${file}.bak`;
   const advice =
     existsSync(backup) && isJson(backup)
-      ? `The state before it is whole: take it with \`cp ${quoteShell(backup)} ${quoteShell(file)}\``
+      ? `The previous state is intact: restore it with \`cp ${quoteShell(backup)} ${quoteShell(file)}\``
       : `No earlier copy exists: ${consequence}, after \`rm ${quoteShell(file)}\``;
-  return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${advice}`;
+  return `The state of the stack, ${file}, is truncated: the machine lost power, or its disk was full, while it was written. ${advice}`;
 }
 
 /** Returns the directory `.pulumi` of a file backend. Undefined for other backends, and for the one that Pulumi is logged in to. */

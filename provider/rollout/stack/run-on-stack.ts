@@ -57,15 +57,17 @@ export async function runOnStack(
     const { owners, description } = parseStackLocks(stripAnsi(`${run.stderr}\n${run.stdout}`));
     if (run.code === 0 || owners === undefined) return run;
     if (owners.every((owner) => isOrphanedLock(owner))) {
-      log(`The lock of the stack ${quote(stack)} was left behind by ${description}, which is gone; it is removed.`);
+      log(
+        `The lock of the stack ${quote(stack)} was left behind by ${description}, which is no longer running; it is removed.`,
+      );
       await removeStackLocks(context);
     } else if (Date.now() - startedAt >= lockWaitMs) {
       const advice = (await stackExists(context))
         ? await buildUnlockAdvice(context)
-        : `The stack is not made yet: where that run is gone, and only then, remove its lock from ${getLockDirectory(getStackFiles(context))}`;
+        : `The stack isn't created yet. If that run is gone, and only then, remove its lock from ${getLockDirectory(getStackFiles(context))}`;
       throw new RolloutError(
         "ERR_STACK_LOCKED",
-        `The stack ${quote(stack)} is locked by ${description}. Where that run still goes on, wait for its end. ${advice}`,
+        `The stack ${quote(stack)} is locked by ${description}. If that run is still in progress, wait until it ends. ${advice}`,
       );
     } else await sleep(LOCK_POLL_MS);
   }
@@ -109,5 +111,5 @@ export async function stackExists({ stack, directory, environment }: StackWorksp
 /** Returns a sentence that explains how to remove the lock of a dead run. */
 export async function buildUnlockAdvice(context: StackContext): Promise<string> {
   const cancelCommand = (await createStackCommands(context)).formatCommand("cancel --yes", context.stack);
-  return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancelCommand}\``;
+  return `If that run is gone, and only then, remove its lock, with the same PULUMI_BACKEND_URL: \`${cancelCommand}\``;
 }

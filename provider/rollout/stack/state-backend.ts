@@ -34,18 +34,18 @@ export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirec
   const configuredUrl = environmentUrl || readProjectBackend(projectDirectory);
   if (!configuredUrl) {
     const organization = formatOrganization(environment);
-    const displayName = `the one that Pulumi is logged in to${organization}`;
+    const displayName = `the current login of Pulumi${organization}`;
     return { url: undefined, displayName, fingerprint: hashJson(`logged in${organization}`) };
   }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(configuredUrl)) {
     throw new ConfigurationError(
-      `PULUMI_BACKEND_URL is ${quote(configuredUrl, 300)}, which isn't a valid address; a directory is written as ${quote(`file://${resolve(projectDirectory, configuredUrl)}`, 300)}.`,
+      `PULUMI_BACKEND_URL is ${quote(configuredUrl, 300)}, which isn't a valid address; write a directory as ${quote(`file://${resolve(projectDirectory, configuredUrl)}`, 300)}.`,
     );
   }
   if (!environmentUrl && !configuredUrl.startsWith("file://")) {
     const displayName = replacePassword(configuredUrl, "PASSWORD");
     throw new NotAllowedError(
-      `This run does not allow the state backend ${quote(displayName, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${quoteShellWord(displayName)}`,
+      `This run does not allow the state backend ${quote(displayName, 300)}from Pulumi.yaml, which would receive the credentials of the run. Nothing was run or sent. If it is intended, set it where the run is started: PULUMI_BACKEND_URL=${quoteShellWord(displayName)}`,
     );
   }
   // The engine runs in another directory.
@@ -54,7 +54,7 @@ export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirec
   const directory = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
   if (directory !== undefined && !existsSync(directory)) {
     throw new ConfigurationError(
-      `The state backend ${quote(url, 300)} is a directory that does not exist. If it held states, mount or restore it: with an empty one all stacks count as new. Else make it, or fix PULUMI_BACKEND_URL.`,
+      `The state backend ${quote(url, 300)} is a directory that does not exist. If it contained states, mount or restore it: with an empty one all stacks count as new. Otherwise create it, or fix PULUMI_BACKEND_URL.`,
     );
   }
   const displayName = `${formatBackendLocation(url)}${isService(url) ? formatOrganization(environment) : ""}`;
@@ -74,7 +74,7 @@ export function assertSameBackend(
   if (fingerprint === planned.backend) return;
   throw new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} was planned with another state backend than this process has, which is ${quote(displayName, 300)}. Nothing was changed; give it the same PULUMI_BACKEND_URL, and at Pulumi's service the same PULUMI_DEFAULT_ORGANIZATION.`,
+    `The rollout ${rollout} was planned with another state backend than the one of this process, ${quote(displayName, 300)}. Nothing was changed. Set the same PULUMI_BACKEND_URL, and with Pulumi Cloud the same PULUMI_DEFAULT_ORGANIZATION.`,
   );
 }
 
@@ -96,7 +96,7 @@ export function assertPassphrase(
   const usesSecretsProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
   if (usesSecretsProvider) return;
   throw new ConfigurationError(
-    "Pulumi encrypts a stack with a passphrase, and it is missing: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
+    "The passphrase with which Pulumi encrypts a stack is missing: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
   );
 }
 

@@ -60,7 +60,7 @@ export function assertAllowed(
   if (disallowedItems.length === 0) return;
   throw new NotAllowedError(
     [
-      `This run does not allow what ${quote(source, 300)} asks for. Nothing was run, and no key was read or sent.`,
+      `This run does not allow the following, which ${quote(source, 300)} requires. Nothing was run, and no key was read or sent.`,
       ...formatDisallowed(disallowedItems),
       "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
       ...Object.keys(PERMISSION_VARIABLES).flatMap((kind) =>

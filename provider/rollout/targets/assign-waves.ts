@@ -17,7 +17,7 @@ export class UnassignedTargetsError extends EmailSecurityError {
       .slice(0, MAX_LISTED)
       .map((target) => `  ${formatLineLocation(target.place)}: ${formatTarget(target)}`);
     const suffixLines = targets.length > MAX_LISTED ? [`  … and ${targets.length - MAX_LISTED} more`] : [];
-    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Fix the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
+    const summary = `${isSingle ? "A tenant is" : `${targets.length} tenants are`} in no wave. Fix the labels, or end \`waves\` with a wave without \`match\` and \`take\`, which includes all remaining tenants:`;
     super("ERR_ROLLOUT_WAVES", [summary, ...lines, ...suffixLines].join("\n"));
     this.targets = targets;
   }
@@ -92,7 +92,7 @@ export function describeLostChecks({
   const lostChecks = [
     ...(soakMs > 0 ? ["its soak"] : []),
     ...(gate ? ["its gate"] : []),
-    ...(health === undefined ? [] : ["its health"]),
+    ...(health === undefined ? [] : ["its health check"]),
     ...(closed === undefined ? [] : ["its closed hours"]),
   ];
   return lostChecks.length === 0 ? undefined : lostChecks.join(" and ");
@@ -103,7 +103,7 @@ function buildEmptyWaveFinding({ name, place, ...rule }: WaveRule, matchingCount
     matchingCount === 0 ? "no tenant matches it" : `all ${matchingCount} that match it are in earlier waves`;
   const lostChecks = describeLostChecks(rule);
   const lostText = lostChecks === undefined ? "" : `, and with it ${lostChecks}`;
-  const message = `the wave ${quote(name)} has no tenant, as ${reason}; it is left out${lostText}`;
+  const message = `the wave ${quote(name)} has no tenant because ${reason}; it is skipped${lostText}`;
   return { code: "wave-empty", level: "warning", message, place };
 }
 

@@ -6,7 +6,10 @@ import { describeKeySource } from "./read-key";
 
 /** The result of comparing the recorded tenants of a rollout with the present targets file. */
 export interface TargetComparison {
-  /** All recorded tenants, in their order. Those that are still declared have the present key source, labels and place. */
+  /**
+   * All recorded tenants, in their order. Those that are still declared have the present key source, labels and place.
+   * If tenants are found by their stacks, all that are still declared have their present names.
+   */
   readonly targets: readonly Target[];
   /** The tenants that differ from the record. */
   readonly updatedTargets: readonly Target[];
@@ -44,7 +47,8 @@ export function compareTargets(
         ? explainMissing(target, declaredTargets)
         : explainChange(target, currentTarget, ignoreSettings);
     if (reason !== undefined) excludedStacks.set(target.stack, reason);
-    if (currentTarget === undefined || reason !== undefined) return target;
+    const presentName = byStack.get(target.stack)?.name ?? target.name;
+    if (currentTarget === undefined || reason !== undefined) return { ...target, name: presentName };
     const { name, key, labels, place, allowInsecureHttp } = currentTarget;
     if (name !== target.name) {
       notes.push(
@@ -65,7 +69,7 @@ export function compareTargets(
 
 /** Explains why a tenant that the file no longer names is excluded. Mentions a probable rename. */
 function explainMissing(target: Target, { file, targets }: Targets): string {
-  const missingText = `${file} doesn't name it any more`;
+  const missingText = `${file} no longer contains it`;
   const renamed = targets.find((candidate) => isProbableRename(target, candidate));
   return renamed === undefined
     ? missingText
@@ -93,7 +97,7 @@ function formatSharedParts(target: Target, other: Target): string {
 function explainChange(target: Target, currentTarget: Target, ignoreSettings: boolean): string | undefined {
   const locationText = formatLineLocation(currentTarget.place);
   const formatChange = (label: string, plannedValue: string, currentValue: string): string =>
-    `its ${label} is now ${quote(currentValue)} (${locationText}), and the rollout was planned for ${quote(plannedValue)}`;
+    `its ${label} is now ${quote(currentValue)} (${locationText}), but the rollout was planned for ${quote(plannedValue)}`;
   if (currentTarget.baseUrl !== target.baseUrl) return formatChange("address", target.baseUrl, currentTarget.baseUrl);
   if (currentTarget.stack !== target.stack) return formatChange("stack", target.stack, currentTarget.stack);
   if (!ignoreSettings && currentTarget.settings !== target.settings) {

@@ -17,20 +17,20 @@ export function describeWaveChanges(
   declaredTargets: Targets,
 ): string | undefined {
   const wavesNow = assignCurrentWaves(targets, declaredTargets);
-  if (wavesNow === undefined) return "some of its tenants are in no wave now";
+  if (wavesNow === undefined) return "some of its tenants are no longer in a wave";
   const waveBefore = mapTenantsToWaves(recordedWaves);
   const movedTenants = [...mapTenantsToWaves(wavesNow)].filter(([name, wave]) => waveBefore.get(name) !== wave);
   const [first] = movedTenants;
   if (first !== undefined) {
     const suffix = movedTenants.length === 1 ? "" : `, and ${movedTenants.length - 1} more are in another wave`;
-    return `${quote(first[0])} is in the wave ${quote(first[1])} now${suffix}`;
+    return `${quote(first[0])} is now in the wave ${quote(first[1])}${suffix}`;
   }
   const byName = new Map(wavesNow.map((wave) => [wave.name, wave]));
   const changed = recordedWaves.find((wave) => {
     const waveNow = byName.get(wave.name);
     return waveNow !== undefined && !isDeepStrictEqual(getWaveConditions(waveNow), getWaveConditions(wave));
   });
-  return changed && `the wave ${quote(changed.name)} has another gate, soak, health check or closed hours now`;
+  return changed && `the wave ${quote(changed.name)} now has a different gate, soak, health check or closed hours`;
 }
 
 function assignCurrentWaves(

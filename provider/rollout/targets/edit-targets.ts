@@ -30,7 +30,7 @@ export function addTenant(text: string, name: string, tenant: TenantFields): str
     text,
     (file) => {
       if (file.pairs.some(({ key }) => getKeyName(key) === name))
-        throw buildEditError(`it has the tenant ${name} already`);
+        throw buildEditError(`it already has the tenant ${name}`);
       const { tenants, lineEnd } = file;
       if (tenants === undefined) {
         const header = file.text === "" ? `version: ${TARGETS_VERSION}${lineEnd}` : file.text;
@@ -56,6 +56,7 @@ export function addTenant(text: string, name: string, tenant: TenantFields): str
 
 /**
  * Removes a tenant from its targets file, with the comment lines directly above it and inside it, and keeps everything else byte for byte.
+ * A comment below it is inside it only in the column of its keys.
  * Parses the result, to verify that only this tenant differs.
  *
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, or the style of the file doesn't permit such an edit.
@@ -76,11 +77,11 @@ export function removeTenant(text: string, name: string): string {
           previousPair === undefined ? undefined : getPairSpan(previousPair)[1],
         );
       }
-      const { from, until } = getTenantLines(fullText, map, index);
-      if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(until);
+      const { from, ownEnd } = getTenantLines(fullText, map, index);
+      if (pairs.length > 1) return fullText.slice(0, from) + fullText.slice(ownEnd);
       // YAML reads a key without a value as null, which isn't a mapping.
       const colonOffset = fullText.indexOf(":", getNodeEnd(tenants.key as Node)) + 1;
-      return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(until)}`;
+      return `${fullText.slice(0, colonOffset)} {}${fullText.slice(colonOffset, from)}${fullText.slice(ownEnd)}`;
     },
     (value) => {
       const { [name]: _removed, ...others } = toMapping(value["tenants"]);
@@ -119,7 +120,7 @@ export function renameTenant(text: string, currentName: string, name: string, re
       const pair = pairs.find(({ key }) => getKeyName(key) === currentName);
       if (pair === undefined) throw buildEditError(`it has no tenant ${currentName}`);
       const isTaken = name !== currentName && pairs.some(({ key }) => getKeyName(key) === name);
-      if (isTaken) throw buildEditError(`it has the tenant ${name} already`);
+      if (isTaken) throw buildEditError(`it already has the tenant ${name}`);
       const [start, end] = getNodeRange(pair.key as Node);
       const renamed = fullText.slice(0, start) + formatYamlText(name, { isFlow: true }) + fullText.slice(end);
       const shift = renamed.length - fullText.length;
@@ -191,11 +192,11 @@ function editTargetsText(
   const { document, value } = parseTargetsText(terminatedText);
   const root: unknown = document.contents;
   if (body !== "" && (!isMap(root) || root.flow === true)) {
-    throw buildEditError("it is written in braces, or isn't a mapping of keys and values; change it by hand");
+    throw buildEditError("it is a flow mapping ({ … }), or isn't a mapping of keys and values; edit it by hand");
   }
   const tenants = isMap(root) ? root.items.find(({ key }) => getKeyName(key) === "tenants") : undefined;
   const isInvalidTenants = tenants !== undefined && !isMap(tenants.value) && !isNull(tenants.value);
-  if (isInvalidTenants) throw buildEditError("its tenants are no mapping of names");
+  if (isInvalidTenants) throw buildEditError("its `tenants` isn't a mapping of names");
   const pairs = isMap(tenants?.value) ? (tenants.value.items as Pair[]) : [];
   const editedText = applyEdit({ text: terminatedText, lineEnd, tenants, pairs });
   const result = lacksFinalLineEnd ? editedText.replace(/\r?\n$/, "") : editedText;
@@ -206,7 +207,7 @@ function editTargetsText(
   return byteOrderMark + result;
 }
 
-const NOT_EDITABLE_MESSAGE = "it is written in a way that can't be changed piece by piece; change it by hand";
+const NOT_EDITABLE_MESSAGE = "its form can't be edited line by line; edit it by hand";
 
 /** Doesn't repeat the YAML errors, because a key may be next to them. The reader of targets files reports them. */
 function parseTargetsText(text: string): YamlSource {
@@ -238,17 +239,23 @@ function getPairSpan({ key, value }: Pair): readonly [start: number, end: number
   return [start, value === null ? getNodeEnd(key as Node) : getNodeEnd(value as Node)];
 }
 
-/** Returns the lines of a tenant, with the comments above and inside it. */
-function getTenantLines(
-  text: string,
-  map: YAMLMap,
-  index: number,
-): { readonly from: number; readonly until: number; readonly column: number } {
+/** The lines of a tenant, as offsets. */
+interface TenantLines {
+  /** The start of the comments above it. */
+  readonly from: number;
+  /** The end of its own lines, with the comments in the column of its keys. */
+  readonly ownEnd: number;
+  /** The end of all comments below it that are indented more. They may be about the next tenant. */
+  readonly until: number;
+  readonly column: number;
+}
+
+function getTenantLines(text: string, map: YAMLMap, index: number): TenantLines {
   const pair = map.items[index] as Pair;
   const [start, end] = getPairSpan(pair);
   const column = getColumn(text, start);
   const lineStart = getLineStart(text, start);
-  if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't stand on lines of their own");
+  if (text.slice(lineStart, start).trim() !== "") throw buildEditError("its tenants don't have their own lines");
   const previousEnd = index === 0 ? 0 : getPairSpan(map.items[index - 1] as Pair)[1];
   const startOffset = findCommentsStart(
     text,
@@ -256,8 +263,13 @@ function getTenantLines(
     column,
     previousEnd === 0 ? 0 : findLineEnd(text, previousEnd),
   );
-  const endOffset = findCommentsEnd(text, text[end - 1] === "\n" ? end : findLineEnd(text, end), column);
-  return { from: startOffset, until: endOffset, column };
+  const nodeEnd = text[end - 1] === "\n" ? end : findLineEnd(text, end);
+  const { value } = pair;
+  const isBlockMapping = isMap(value) && value.flow !== true;
+  const ownEnd = isBlockMapping
+    ? findCommentsEnd(text, nodeEnd, getColumn(text, getNodeRange(value as unknown as Node)[0]) - 1)
+    : nodeEnd;
+  return { from: startOffset, ownEnd, until: findCommentsEnd(text, ownEnd, column), column };
 }
 
 /** Adds a tenant below the last one, in the same style. */

@@ -5,7 +5,7 @@ import { buildCommandSchema, buildRedactedTextSchema } from "./value-schemas";
 // No message here repeats a value, because it may be a misplaced key.
 
 const SOURCES_HINT =
-  "write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
+  "write its source: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
 
 export const keySourceSchema = z
   .strictObject(
@@ -14,14 +14,16 @@ export const keySourceSchema = z
         .regex(
           // May contain placeholders. The expanded name is checked again.
           /^(?:[A-Za-z_]|\{(?:name|NAME)\})(?:[A-Za-z0-9_]|\{(?:name|NAME)\})*$/,
-          "isn't a name of an environment variable (the value is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
+          "isn't a valid name of an environment variable (the value is not shown, because it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
         )
         .describe("The name of the environment variable that holds the key."),
       file: buildRedactedTextSchema("the path of a file")
         .min(1, "is empty; write the path of a file")
         .describe("The file that holds the key, relative to this one or absolute, such as a mounted secret."),
-      command: buildCommandSchema("a program and its arguments, as [vault, read, -field=key, secret/acme]").describe(
-        "A program and its arguments, which prints the key. It is run without a shell, in the working directory.",
+      command: buildCommandSchema(
+        "a program and its arguments, such as [vault, read, -field=key, secret/acme]",
+      ).describe(
+        "A program and its arguments; it prints the key. It is run without a shell, in the working directory.",
       ),
     },
     {
@@ -41,10 +43,10 @@ export const keySourceSchema = z
     context.issues.push({ code: "custom", message, input: context.value });
   })
   .meta({ minProperties: 1, maxProperties: 1 })
-  .describe("Where the tenant's API key comes from; never the key itself.");
+  .describe("The source of the tenant's API key; never the key itself.");
 
 /** The message for a key that somebody wrote into the file. */
-const PLAINTEXT_KEY_MESSAGE = `must say where the key comes from, and never hold the key itself; ${SOURCES_HINT}. If a key stood here, it was seen: have the service issue another`;
+const PLAINTEXT_KEY_MESSAGE = `must specify the source of the key, never the key itself; ${SOURCES_HINT}. If this was a key, it is exposed: have the service issue another`;
 
 /** Builds the finding for an invalid key source. Never repeats the value. */
 export function buildKeyFinding(

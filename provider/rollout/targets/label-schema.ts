@@ -14,13 +14,12 @@ const LABEL_VALUE_PATTERN = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
 const labelValueSchema = buildTextSchema("a text")
   .regex(LABEL_VALUE_PATTERN, {
-    error: ({ input }) =>
-      `is ${quote(input)}; write 1 to 200 characters without commas, and without white space around`,
+    error: ({ input }) => `is ${quote(input)}; write 1 to 200 characters without commasor surrounding white space`,
   })
-  .refine(isPrintable, "holds a character that can't be seen; take it out");
+  .refine(isPrintable, "contains an invisible character; remove it");
 
 export const labelsSchema = z
-  .record(labelKeySchema, labelValueSchema, buildMappingError("labels and their values, as { region: eu }"))
+  .record(labelKeySchema, labelValueSchema, buildMappingError("labels and their values, such as { region: eu }"))
   .describe("Labels that distinguish tenants, for waves and for --label: { region: eu, ring: canary }.");
 
 export const matchSchema = z
@@ -31,14 +30,14 @@ export const matchSchema = z
         labelValueSchema,
         z
           .array(labelValueSchema, {
-            error: ({ input }) => formatExpectation(input, "a text, in quotes where it is a number, or a list of such"),
+            error: ({ input }) => formatExpectation(input, "a text (in quotes if it is a number), or a list of texts"),
           })
           .min(1, "is an empty list, which nothing matches; write a value"),
       ],
       {
-        error: ({ input }) => formatExpectation(input, "a text, in quotes where it is a number, or a list of such"),
+        error: ({ input }) => formatExpectation(input, "a text (in quotes if it is a number), or a list of texts"),
       },
     ),
-    buildMappingError("labels and their values, as { ring: canary }"),
+    buildMappingError("labels and their values, such as { ring: canary }"),
   )
-  .describe("Labels that a tenant must have, each one of the given values. All tenants that are left, when left out.");
+  .describe("Labels that a tenant must have, each with one of the given values. Default: all remaining tenants.");

@@ -11,16 +11,14 @@ const receiverSchema = z.strictObject(
         }),
         { error: ({ input }) => formatExpectation(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
       )
-      .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
-      .describe("The notices that it receives. All, when left out.")
+      .min(1, "is an empty list, so no notice would be sent; write the kinds of notices, or remove the line for all")
+      .describe("The notices that it receives. Default: all.")
       .optional(),
     changes: booleanSchema
-      .describe("Whether it is told what changes, and not just how much. false when left out.")
+      .describe("Whether its notices include the changes, not only their number. Default: false.")
       .optional(),
   },
-  buildMappingError(
-    "what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone",
-  ),
+  buildMappingError("the notices: {}, or { events: [waiting, stopped] }; the address comes only from the environment"),
 );
 
 export const notifySchema = z
@@ -31,9 +29,9 @@ export const notifySchema = z
       teams: receiverSchema,
       mail: receiverSchema,
     } satisfies Record<ReceiverName, unknown>,
-    buildMappingError(`who is told: ${RECEIVERS.join(", ")}`),
+    buildMappingError(`receivers of notices: ${RECEIVERS.join(", ")}`),
   )
   .partial()
   .describe(
-    "The receivers of notices about rollouts and drift, and the notices that each receives. The addresses come from the environment alone.",
+    "The receivers of notices about rollouts and drift, and the notices that each receives. The addresses come only from the environment.",
   );

@@ -21,7 +21,7 @@ export function resolveProjectName({ source, content }: ParsedTargetsFile, findi
   if (file === undefined) return DEFAULT_PROJECT;
   const name = readProjectName(file);
   if (name !== undefined) return name;
-  const message = `has no name that a Pulumi project can have, and is asked for it as ${quote(source.file)} has no \`project\`; write it in one of the two`;
+  const message = `has no valid Pulumi project name, which is needed because ${quote(source.file)} has no \`project\`; write it in one of the two`;
   findings.addError("project", message, { file, line: 1, column: 1 });
   return DEFAULT_PROJECT;
 }

@@ -43,12 +43,12 @@ export async function readKey(target: Target, { environment, timeoutMs = 30_000 
   const key = text.replace(/\r?\n$/, "");
   if (key === "") fail("is empty", getKeyAdvice(source));
   if (/[\r\n]/.test(key)) {
-    fail("holds several lines", "It must hold the key alone, on one line.");
+    fail("contains several lines", "It must contain only the key, on one line.");
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     fail(
-      "holds white space or a character outside ASCII, which no header can carry",
-      "It must hold the key alone; check how it was copied.",
+      "contains white space or a non-ASCII character, which an HTTP header can't contain",
+      "It must contain only the key; check how it was copied.",
     );
   }
   return key;
@@ -83,18 +83,18 @@ export function describeKeySource(source: KeySource): string {
 }
 
 function getKeyAdvice(source: KeySource): string {
-  if (source.from === "environment") return "Set it to the tenant's API key, or name another source under `key`.";
-  if (source.from === "file") return "Write the tenant's API key into it, or name another source under `key`.";
-  return "It must print the tenant's API key, alone on one line, and end with 0.";
+  if (source.from === "environment") return "Set it to the tenant's API key, or specify another source under `key`.";
+  if (source.from === "file") return "Write the tenant's API key to it, or specify another source under `key`.";
+  return "It must print only the tenant's API key, on one line, and exit with 0.";
 }
 
 function readFileText(path: string, fail: FailFunction): string {
-  const advice = "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
+  const advice = "Put the tenant's API key there, where this user can read it, or specify another source under `key`.";
   try {
     return readRegularFile(path, MAX_BYTES).toString("utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined) return fail(message.replace(/^it /, ""), "It must hold the key alone.");
+    if (code === undefined) return fail(message.replace(/^it /, ""), "It must contain only the key.");
     return fail(code === "ENOENT" ? "does not exist" : `can't be read (${code})`, advice);
   }
 }
@@ -106,7 +106,7 @@ function runKeyCommand(
   fail: FailFunction,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const advice = "Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.";
+    const advice = "Run it by hand to find the problem; it must print the tenant's API key and exit with 0.";
     const rejectWith = (reason: string): void => {
       try {
         fail(reason, advice);
@@ -129,7 +129,7 @@ function runKeyCommand(
       // A command that asks for a password gets an end of input, instead of waiting forever.
       child.stdin?.end();
     } catch (error) {
-      rejectWith(`can't be had: it can't be started (${(error as NodeJS.ErrnoException).code})`);
+      rejectWith(`isn't available: the command can't be started (${(error as NodeJS.ErrnoException).code})`);
     }
   });
 }
@@ -137,10 +137,10 @@ function runKeyCommand(
 /** Doesn't use the error's own message, because it contains the arguments and the output. */
 function describeCommandFailure({ code, killed, signal }: ExecFileException, timeoutMs: number) {
   if (code === ("ERR_CHILD_PROCESS_STDIO_MAXBUFFER" as unknown)) return `is longer than ${MAX_BYTES} bytes`;
-  if (killed === true) return `can't be had: it was killed after ${timeoutMs / 1_000} s`;
-  if (typeof code === "number") return `can't be had: it ended with exit code ${code}`;
-  if (signal) return `can't be had: it was ended by ${signal}`;
-  return `can't be had: it can't be started (${String(code)})`;
+  if (killed === true) return `isn't available: the command was killed after ${timeoutMs / 1_000} s`;
+  if (typeof code === "number") return `isn't available: the command exited with ${code}`;
+  if (signal) return `isn't available: the command was killed by ${signal}`;
+  return `isn't available: the command can't be started (${String(code)})`;
 }
 
 /** Returns the first line of a command's error output, without secrets from the output or the environment. */
@@ -154,5 +154,5 @@ function extractErrorLine(stdout: string, stderr: string, environment: ReadKeyOp
   const redactedLine = secrets
     .filter((secret) => secret.length >= 6 && /^[\x21-\x7e]+$/.test(secret))
     .reduce((text, secret) => new ApiKey(secret).redactParts(text), line.trim());
-  return `, and said "${excerpt(redactedLine, 200)}"`;
+  return `, and printed "${excerpt(redactedLine, 200)}"`;
 }

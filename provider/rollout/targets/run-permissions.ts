@@ -144,7 +144,7 @@ function parsePatterns(variable: string, environment: Environment): readonly str
   const invalid = patterns.find((pattern) => !/^[A-Za-z_]\w*\*?$/.test(pattern));
   if (invalid === undefined) return patterns;
   throw new ConfigurationError(
-    `${variable} holds ${quote(invalid)}; write names of variables, with commas between them, each whole or with a * at its end, as in TENANT_KEY_*.`,
+    `${variable} contains ${quote(invalid)}; write names of variables, separated by commas, each complete or with a * at its end, such as TENANT_KEY_*.`,
   );
 }
 
@@ -167,7 +167,7 @@ function parseCommands(environment: Environment): readonly (readonly string[])[]
     }
     if (isCommand(command)) return command;
     throw new ConfigurationError(
-      `${PERMISSION_VARIABLES.command} holds a line that isn't a command; write each on its own line as in the targets file, as [vault, read, -field=key, "secret/{name}"].`,
+      `${PERMISSION_VARIABLES.command} contains a line that isn't a command; write each on its own line as in the targets file, such as [vault, read, -field=key, "secret/{name}"].`,
     );
   });
 }

@@ -15,7 +15,7 @@ export class SameKeyError extends EmailSecurityError {
       .map((group) => `  ${group.slice(0, MAX_LISTED).map(formatTargetLocation).join(", ")}`);
     const suffixLines = groups.length > MAX_LISTED ? [`  … and ${groups.length - MAX_LISTED} more`] : [];
     const message =
-      "The same key opens several tenants, so that they are one tenant of the service, also where the address is written otherwise, and what one declares the other would remove. Give each its own key:";
+      "Several tenants have the same key, so they are one tenant of the service, even if their addresses are written differently. Each would remove what the other declares. Give each its own key:";
     super("ERR_ROLLOUT_SAME_KEY", [message, ...lines, ...suffixLines].join("\n"));
     this.groups = groups;
   }

@@ -25,15 +25,19 @@ export class SelectionError extends EmailSecurityError {
 /**
  * Returns the selected tenants, in their order.
  *
+ * @param isNamed whether a tenant has its name now. Otherwise, `only` and `except` don't mean it. Default: every tenant
+ * does.
  * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if a name, a label or one of its values doesn't exist, with the closest matches; or if
  * no tenant is left.
  */
 export function selectTargets(
   targets: readonly Target[],
   { only = [], except = [], labels = [] }: TargetSelection,
+  isNamed: (target: Target) => boolean = () => true,
 ): readonly Target[] {
-  const namePatterns = only.map((pattern) => buildNameCondition(pattern, targets));
-  const exceptPatterns = except.map((pattern) => buildNameCondition(pattern, targets));
+  const named = new Set(targets.filter(isNamed));
+  const namePatterns = only.map((pattern) => buildNameCondition(pattern, named));
+  const exceptPatterns = except.map((pattern) => buildNameCondition(pattern, named));
   const conditions = labels.map((text) => buildLabelCondition(text, targets));
   const selected = targets.filter(
     (target) =>
@@ -47,7 +51,9 @@ export function selectTargets(
       ...except.map((pattern) => `not ${quote(pattern)}`),
     ].join(" and ");
     throw new SelectionError(
-      conditionTexts === "" ? "There are no tenants." : `No tenant is selected: none is ${conditionTexts} at once.`,
+      conditionTexts === ""
+        ? "There are no tenants."
+        : `No tenant is selected: none matches ${conditionTexts} together.`,
     );
   }
   return selected;
@@ -55,11 +61,11 @@ export function selectTargets(
 
 type TargetCondition = (target: Target) => boolean;
 
-function buildNameCondition(pattern: string, targets: readonly Target[]): TargetCondition {
+function buildNameCondition(pattern: string, named: ReadonlySet<Target>): TargetCondition {
   const matches = compileGlob(pattern);
-  const condition: TargetCondition = ({ name }) => matches(name);
-  if (targets.some(condition)) return condition;
-  const names = targets.map(({ name }) => name);
+  const condition: TargetCondition = (target) => named.has(target) && matches(target.name);
+  if ([...named].some(condition)) return condition;
+  const names = [...named].map(({ name }) => name);
   throw new SelectionError(`No tenant is called ${quote(pattern)}; ${suggestNames(pattern, names)}`);
 }
 
@@ -68,7 +74,7 @@ function buildLabelCondition(text: string, targets: readonly Target[]): TargetCo
   const wantedValues = values.split(",").map((wantedValue) => wantedValue.trim());
   if (label === "" || wantedValues.includes("")) {
     throw new SelectionError(
-      `${quote(text)} isn't a label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
+      `${quote(text)} isn't a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.`,
     );
   }
   const labels = targets.flatMap((target) => Object.keys(target.labels));

@@ -29,7 +29,7 @@ export function parseServiceLimits(
     if (address === undefined) continue;
     const firstLocation = locations.get(address);
     if (firstLocation !== undefined) {
-      const message = `the service ${quote(address)} is written twice, here and at ${formatLineLocation(firstLocation)}; keep one of the two`;
+      const message = `the service ${quote(address)} is declared twice, here and at ${formatLineLocation(firstLocation)}; keep one of the two`;
       findings.addError("service-twice", message, place);
       continue;
     }
@@ -40,7 +40,7 @@ export function parseServiceLimits(
     findings.list.push({
       code: "service-unused",
       level: "warning",
-      message: `no tenant has the address ${quote(address)}, so its limits hold for none; there ${addresses.size === 1 ? "is" : "are"} ${knownAddresses.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
+      message: `no tenant has the address ${quote(address)}, so its limits apply to none; there ${addresses.size === 1 ? "is" : "are"} ${knownAddresses.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
       place,
     });
   }

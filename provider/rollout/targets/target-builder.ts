@@ -110,7 +110,7 @@ export class TargetBuilder {
     const path = join(dirname(location.file), filledText);
     if (message !== undefined) this.#findings.addError("settings-path", `settings ${message}`, location);
     else if (this.#isOutsideRepository(path)) {
-      const outsideMessage = `settings ${quote(filledText)} lies outside the repository of this file, where nobody reviews it`;
+      const outsideMessage = `settings ${quote(filledText)} is outside this file's repository, where changes aren't reviewed`;
       this.#findings.addError("settings-path", outsideMessage, location);
     } else return path;
     return undefined;
@@ -128,7 +128,7 @@ export class TargetBuilder {
     }
     const variable = fillPlaceholders(environment ?? "", name);
     if (/^[A-Za-z_]\w*$/.test(variable)) return { from: "environment", variable };
-    const message = `environment isn't a valid name of a variable once the name ${quote(name)} is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }`;
+    const message = `environment isn't a valid variable name after the name ${quote(name)} is inserted; give this tenant its own key, such as { environment: TENANT_{NAME}_API_KEY }`;
     this.#findings.addError("invalid-value", message, location);
     return undefined;
   }
@@ -140,7 +140,11 @@ export class TargetBuilder {
     if (unknownPlaceholder === undefined) return filledText;
     // A real placeholder is short. Anything longer could be sensitive, so it isn't shown.
     const placeholderText = unknownPlaceholder.length > 20 ? "an unknown placeholder" : quote(unknownPlaceholder);
-    this.#findings.addError("placeholder", `${field} holds ${placeholderText}; there are {name} and {NAME}`, place);
+    this.#findings.addError(
+      "placeholder",
+      `${field} contains ${placeholderText}; the placeholders are {name} and {NAME}`,
+      place,
+    );
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ export class TargetsFileError extends EmailSecurityError {
 /** Shows the smallest valid file. */
 function formatMissingFile(findings: readonly Finding[]): string {
   const messages = findings.map(({ message }) => message).join("; ");
-  return `${messages}${messages.endsWith("?") ? "" : "."} It says which tenants there are. Name the right one, or write one, as:
+  return `${messages}${messages.endsWith("?") ? "" : "."} This file lists the tenants. Specify the correct file, or create one:
   version: 1
   project: email-security
   tenants:

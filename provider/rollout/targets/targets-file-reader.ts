@@ -60,7 +60,7 @@ export class TargetsFileReader {
       const name = join(dirname(source.file), path);
       const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
       if (isAlreadyRead) {
-        this.#findings.addError("include-twice", `${quote(path)} is read already; take this line away`, place);
+        this.#findings.addError("include-twice", `${quote(path)} is already included; remove this line`, place);
         return [];
       }
       return this.read(name, INCLUDED_FILE_FORMAT, place) ?? [];
@@ -96,7 +96,7 @@ function concealKey(finding: Finding, lines: readonly string[]): Finding {
   const nearbyLines = lines.slice(Math.max(0, lastLine - 2), lastLine);
   if (!nearbyLines.some((line) => /key|secret|token|password/i.test(line))) return finding;
   const { title, help } = getFindingRule(code, level);
-  return { ...finding, message: `${title} (not shown, as a key may stand here). ${help}` };
+  return { ...finding, message: `${title} (not shown, because it may contain a key). ${help}` };
 }
 
 function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -25,7 +25,7 @@ export const TARGETS_VERSION = 1;
 
 const tenantFields = {
   baseUrl: buildTextSchema("the service's address")
-    .describe("The service's address, as https://mail-security.example.")
+    .describe("The service's address, such as https://mail-security.example.")
     .optional(),
   key: keySourceSchema.optional(),
   settings: pathSchema.describe("The tenant's settings file, relative to this file.").optional(),
@@ -33,22 +33,22 @@ const tenantFields = {
   provider: z
     .enum(PROVIDER_KINDS, { error: ({ input }) => formatExpectation(input, PROVIDER_KINDS.join(" or ")) })
     .describe(
-      "The provider of its lists: dynamic resources, or the native plugin. The stack's current provider when left out; in a new stack, dynamic.",
+      "The provider of its lists: dynamic resources, or the native plugin. Default: the stack's current provider; in a new stack, dynamic.",
     )
     .optional(),
   allowInsecureHttp: booleanSchema
-    .describe("Whether plain http to another machine is meant, which sends the key in the clear.")
+    .describe("Whether to allow plain http to another machine, which sends the key unencrypted.")
     .optional(),
 };
 
 const tenantSchema = z.strictObject(
   {
     ...tenantFields,
-    stack: buildNameSchema("The Pulumi stack of the tenant; its name, when left out.", validateStackName).optional(),
+    stack: buildNameSchema("The Pulumi stack of the tenant. Default: its name.", validateStackName).optional(),
     resource: buildTextSchema("a name")
-      .min(1, "is empty; write a name, or take the line away")
+      .min(1, "is empty; write a name, or remove the line")
       .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
-      .describe("The name of the TenantSettings in the stack, where it has several.")
+      .describe("The name of the TenantSettings in the stack, if it has several.")
       .optional(),
   },
   buildMappingError(),
@@ -60,9 +60,9 @@ const serviceSchema = z.strictObject(
       .number({ error: ({ input }) => formatExpectation(input, "a number") })
       .positive({ error: ({ input }) => `is ${quote(input)}; write more than 0` })
       .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` })
-      .describe("Requests a second, of all its tenants together.")
+      .describe("Requests per second, for all its tenants together.")
       .optional(),
-    maxConcurrent: buildIntegerSchema(1).describe("How many of its tenants are changed at once.").optional(),
+    maxConcurrent: buildIntegerSchema(1).describe("How many of its tenants are changed concurrently.").optional(),
   },
   buildMappingError(),
 );
@@ -72,19 +72,21 @@ const version = z
     error: ({ input }) =>
       input === undefined
         ? `is missing; write \`version: ${TARGETS_VERSION}\` as the first line`
-        : `must be ${TARGETS_VERSION}, not ${quote(input)}; a later version needs a later email-security`,
+        : `must be ${TARGETS_VERSION}, not ${quote(input)}; a later version needs a later release of email-security`,
   })
   .describe("The version of this format.");
 
 const buildTenantsSchema = (tenantElement: z.ZodType) =>
   z
     .record(tenantNameSchema, tenantElement, buildMappingError("tenants by their names"))
-    .describe("The tenants by their names. Each uses the defaults for its missing keys.")
+    .describe("The tenants, by name. Missing keys come from the defaults.")
     .optional();
 
 const defaults = z
   .strictObject(tenantFields, buildMappingError())
-  .describe("Keys for every tenant that does not set them: {name} is its name, {NAME} that in capitals for variables.")
+  .describe(
+    "Keys for every tenant that does not set them: {name} is its name, {NAME} the name in capitals, for variables.",
+  )
   .optional();
 
 const buildFileSchema = (tenantElement: z.ZodType) =>
@@ -94,13 +96,13 @@ const buildFileSchema = (tenantElement: z.ZodType) =>
       project: buildNameSchema("The Pulumi project of all stacks.").optional(),
       include: z
         .array(pathSchema, { error: ({ input }) => formatExpectation(input, "a list, [] for none") })
-        .describe("Further files with tenants, and defaults of their own for these, relative to this one.")
+        .describe("Further files with tenants and their own defaults, relative to this one.")
         .optional(),
       defaults,
       tenants: buildTenantsSchema(tenantElement),
       services: z
         .record(z.string(), serviceSchema, buildMappingError("limits by the service's address"))
-        .describe("Settings that all tenants of one service address share, by the address.")
+        .describe("Settings that all tenants of a service address share, by address.")
         .optional(),
       notify: notifySchema.optional(),
       failureTolerance: buildToleranceSchema(0)
@@ -108,9 +110,9 @@ const buildFileSchema = (tenantElement: z.ZodType) =>
         .optional(),
       waves: z
         .array(waveSchema, { error: ({ input }) => formatExpectation(input, "a list of waves") })
-        .min(1, "is an empty list; write waves, or take the line away for one of all tenants")
+        .min(1, "is an empty list; write waves, or remove the line for one wave of all tenants")
         .describe(
-          "Which tenants are changed together, in this order. One of all tenants, one after the other, when left out.",
+          "Which tenants are changed together, in this order. Default: one wave of all tenants, one tenant at a time.",
         )
         .optional(),
     },

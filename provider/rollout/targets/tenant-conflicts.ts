@@ -38,6 +38,8 @@ export interface IdentityRecord {
   readonly isInterrupted?: boolean;
   /** For an interrupted rollout: the part of the identity that it can't have removed or replaced. Absent: not known. */
   readonly lasting?: TenantIdentity;
+  /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
+  readonly acceptedSeq?: number;
 }
 
 /** The identity that one rollout recorded for a tenant. */
@@ -97,20 +99,19 @@ export class SameTenantError extends EmailSecurityError {
 function formatAcceptanceAdvice(groups: readonly TenantConflict[]): string {
   const names = new Set(groups.flatMap(({ targets, records }) => [...targets, ...records]).map(({ name }) => name));
   return formatAcceptAdvice(
-    "where the tenant was rebuilt, or an earlier rollout had a wrong key",
+    "if the tenant was rebuilt, or an earlier rollout had a wrong key",
     {},
     [...names].map(quoteShellWord).join(","),
   );
 }
 
 const RENAME_ADVICE =
-  "Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)";
+  "If a name now means another tenant, give each tenant its previous stack (`stack` in the targets file)";
 
 function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: string): string {
-  const summary =
-    groups.length === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
-  const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "This run found";
-  return `${summary}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${formatAcceptanceAdvice(groups)} ${last}`;
+  const summary = groups.length === 1 ? "A key belongs to a different tenant" : "Keys belong to different tenants";
+  const last = groups.some(({ records }) => records.length > 0) ? RENAME_ADVICE : "Found in this run";
+  return `${summary}, according to the ids and creation dates of entries, or to people. ${outcome} Check which tenant each key belongs to, and replace a wrong key with the tenant's own. ${formatAcceptanceAdvice(groups)} ${last}`;
 }
 
 function formatSameTenantMessage(outcome: string): string {
@@ -259,11 +260,14 @@ export function selectIdentityRecord(
   if (marker?.identity === undefined) return recorded;
   const { identity, identitySource: { rollout, seq } = marker, acceptedSeq = 0 } = marker;
   const tenant = { name: name ?? recorded?.name ?? stack, ...omitUndefined({ place: place ?? recorded?.place }) };
-  const markerRecord = { stack, ...tenant, rollout, seq, identity };
+  const lastAcceptedSeq = Math.max(acceptedSeq, recorded?.acceptedSeq ?? 0);
+  const accepted = lastAcceptedSeq === 0 ? {} : { acceptedSeq: lastAcceptedSeq };
+  const markerRecord = { stack, ...tenant, rollout, seq, identity, ...accepted };
   if (recorded === undefined) return markerRecord;
   const { earlier = async () => [], fingerprint } = recorded;
   return {
     ...(seq > recorded.seq ? markerRecord : recorded),
+    ...accepted,
     // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
     earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
     ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),

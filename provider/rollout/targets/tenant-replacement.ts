@@ -30,7 +30,7 @@ export function compareReadingWith(baseUrl: string, observed: ObservedState): Co
 
 /** Formats the reason why the stack's records may not be applied to a tenant: the rollout read another tenant there. */
 export function formatReplacedReason(rollout: string): string {
-  return `its key opens another tenant of the service than the rollout ${rollout} read, by ids and creation dates of entries, or by people`;
+  return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }
 
 /** Returns an error for a read-only command if a tenant isn't the one that rollouts read. */
@@ -44,6 +44,6 @@ export async function findReplacedTenant(
   if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
   if (!(await isReplacedTenant(before, compare))) return undefined;
   return new OtherTenantError(
-    `${formatTargetWithKey(target)} is another tenant than before, as it seems: ${formatReplacedReason(before.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${formatAcceptAdvice("where all that it held then was replaced since", environment, name)}`,
+    `${formatTargetWithKey(target)} seems to be a different tenant than before: ${formatReplacedReason(before.rollout)}. Check which tenant the key belongs to. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${formatAcceptAdvice("if all of its previous content was replaced", environment, name)}`,
   );
 }

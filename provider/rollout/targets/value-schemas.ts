@@ -23,11 +23,11 @@ export const buildIntegerSchema = (min: number, max = 1_000_000) =>
 
 /** A text that no message repeats, because it may be a misplaced key. */
 export const buildRedactedTextSchema = (expected: string) =>
-  z.string({ error: `must be ${expected}, in quotes where YAML reads it as something else` });
+  z.string({ error: `must be ${expected}, in quotes if YAML reads it as another type` });
 
 export const buildCommandSchema = (expected: string) =>
   z
-    .array(buildRedactedTextSchema("a text"), { error: `must be a list, of ${expected}` })
+    .array(buildRedactedTextSchema("a text"), { error: `must be a list of ${expected}` })
     .min(1, `is an empty list; write ${expected}`)
     .refine(([program]) => program !== "", `has no program; write ${expected}`);
 
@@ -35,8 +35,8 @@ export const buildCommandSchema = (expected: string) =>
 const PERCENT_PATTERN = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)\s?%$/;
 
 export const buildToleranceSchema = (min: number) => {
-  const expected = "a count or a percentage, as 3 or 10%";
-  const tooFewMessage = "is too few; write at least 1, or more than 0%";
+  const expected = "a count or a percentage, such as 3 or 10%";
+  const tooFewMessage = "is too low; write at least 1, or more than 0%";
   const formatTypeError = ({ input }: { readonly input?: unknown }) => formatExpectation(input, expected);
   return z
     .union(
@@ -68,9 +68,9 @@ const MS_BY_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3
 const DURATION_PATTERN = /^(\d{1,9})(s|m|h|d)$/;
 
 export const buildDurationSchema = (minMs: number, maxDuration: string) =>
-  buildTextSchema("a time, as 30s, 15m, 2h or 1d")
+  buildTextSchema("a duration, such as 30s, 15m, 2h or 1d")
     .regex(DURATION_PATTERN, {
-      error: ({ input }) => `is ${quote(input)}; write a time as 30s, 15m, 2h or 1d`,
+      error: ({ input }) => `is ${quote(input)}; write a duration such as 30s, 15m, 2h or 1d`,
     })
     .refine(
       (parsedInput) =>
@@ -78,7 +78,7 @@ export const buildDurationSchema = (minMs: number, maxDuration: string) =>
         (parseDurationMs(parsedInput) >= minMs && parseDurationMs(parsedInput) <= parseDurationMs(maxDuration)),
       {
         error: ({ input }) =>
-          `is ${quote(input)}; write a time ${minMs === 0 ? "" : "of 1s or more, "}of at most ${maxDuration}`,
+          `is ${quote(input)}; write a duration ${minMs === 0 ? "" : "of 1s or more, "}of at most ${maxDuration}`,
       },
     )
     .transform(parseDurationMs);
@@ -91,6 +91,6 @@ function parseDurationMs(durationText: string): number {
 export function formatExpectation(input: unknown, expected: string): string {
   if (input === undefined) return `is missing; write ${expected}`;
   return input === null
-    ? `is empty; write ${expected}, or take the line away`
+    ? `is empty; write ${expected}, or remove the line`
     : `must be ${expected}, not ${quote(input)}`;
 }

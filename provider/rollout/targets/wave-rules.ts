@@ -19,7 +19,7 @@ export function buildWaveRules({ source, content }: ParsedTargetsFile, findings:
     const firstLocation = locations.get(rawWave.name);
     if (firstLocation === undefined) locations.set(rawWave.name, place);
     else {
-      const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${formatLineLocation(firstLocation)}; give one another name`;
+      const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${formatLineLocation(firstLocation)}; rename one of the two`;
       findings.addError("wave-twice", message, place);
     }
     return { ...buildWaveRule(rawWave), place };
@@ -40,7 +40,7 @@ export function reportUnmatchedWaves(
     const lostChecks = describeLostChecks(rule);
     if (lostChecks === undefined || targets.some(({ labels }) => isLabelMatch(match, labels))) continue;
     const labelTexts = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
-    const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be left out, and with it ${lostChecks}; fix its \`match\` or the labels, or remove the wave: ${explainNoMatch(match, targets)}`;
+    const message = `no tenant matches the wave ${quote(name)} (${quote(labelTexts.join(", "))}), so it would be skipped, and with it ${lostChecks}; fix its \`match\` or the labels, or remove the wave: ${explainNoMatch(match, targets)}`;
     findings.addError("wave-empty", message, place);
   }
 }

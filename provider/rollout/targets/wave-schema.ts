@@ -20,26 +20,28 @@ export const DEFAULT_THREAT_LIMIT: ThreatLimit = { risePercent: 50, min: 10 };
 const healthSchema = z
   .strictObject(
     {
-      command: buildCommandSchema("a program and its arguments, as [./check.sh]")
-        .describe("A program and its arguments, run without a shell in the working directory: it must end with 0.")
+      command: buildCommandSchema("a program and its arguments, such as [./check.sh]")
+        .describe("A program and its arguments, run without a shell in the working directory. It must exit with 0.")
         .optional(),
-      timeout: buildDurationSchema(1_000, "1d").describe("How long the command may take. 5m when left out.").optional(),
+      timeout: buildDurationSchema(1_000, "1d").describe("The timeout of the command. Default: 5m.").optional(),
       threats: z
         .strictObject(
           {
             risePercent: z
-              .number({ error: ({ input }) => formatExpectation(input, "a number of percent, as 50") })
+              .number({ error: ({ input }) => formatExpectation(input, "a percentage, such as 50") })
               .min(0, { error: ({ input }) => `is ${quote(input)}; it can't be less than 0` })
               .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` })
-              .describe(`How much they may rise, in percent. ${DEFAULT_THREAT_LIMIT.risePercent} when left out.`)
+              .describe(`The allowed increase, in percent. Default: ${DEFAULT_THREAT_LIMIT.risePercent}.`)
               .optional(),
             min: buildIntegerSchema(1)
-              .describe(`A rise by fewer than so many is well. ${DEFAULT_THREAT_LIMIT.min} when left out.`)
+              .describe(`A smaller increase than this is healthy. Default: ${DEFAULT_THREAT_LIMIT.min}.`)
               .optional(),
           },
           buildMappingError(),
         )
-        .describe("No tenant of the wave may have more threats than so, after its change against before.")
+        .describe(
+          "The allowed increase in threats of each tenant of the wave, compared with the time before its change.",
+        )
         .optional(),
     },
     buildMappingError(),
@@ -63,7 +65,7 @@ const hoursSchema = z
   });
 
 const closedHoursSchema = z
-  .union([hoursSchema, z.array(hoursSchema).min(1, "is an empty list; write hours, or take the line away")], {
+  .union([hoursSchema, z.array(hoursSchema).min(1, "is an empty list; write hours, or remove the line")], {
     error: ({ input }) => formatExpectation(input, CLOSED_HOURS_FORMAT),
   })
   .transform((rawHours) =>
@@ -74,7 +76,7 @@ const closedHoursSchema = z
   )
   .refine(
     (closedRanges) => closedRanges.length === 0 || !isAlwaysClosed(closedRanges),
-    "leaves no hour of the week in which the wave could begin",
+    "leaves no hour of the week in which the wave could start",
   );
 
 export const waveSchema = z.strictObject(
@@ -82,17 +84,21 @@ export const waveSchema = z.strictObject(
     name: buildNameSchema("The wave's name."),
     match: matchSchema.optional(),
     take: buildToleranceSchema(1)
-      .describe("How many of those that match and are in no earlier wave: a count, or a percentage of all that match.")
+      .describe(
+        "How many of the matching tenants that are in no earlier wave: a count, or a percentage of all that match.",
+      )
       .optional(),
-    maxConcurrent: buildIntegerSchema(1).describe("How many tenants are changed at once. 1 when left out.").optional(),
+    maxConcurrent: buildIntegerSchema(1).describe("How many tenants are changed concurrently. Default: 1.").optional(),
     failureTolerance: buildToleranceSchema(0)
-      .describe("How many tenants may fail: a count, or a percentage. 0 when left out.")
+      .describe("How many tenants may fail: a count, or a percentage. Default: 0.")
       .optional(),
-    soak: buildDurationSchema(0, "30d").describe("How long to wait once it is through: 30s, 15m, 2h, 1d.").optional(),
-    gate: booleanSchema.describe("Whether a person has to resume the rollout before the next wave.").optional(),
-    health: healthSchema.describe("The conditions that must hold before the next wave begins.").optional(),
+    soak: buildDurationSchema(0, "30d")
+      .describe("How long to wait after the wave is finished: 30s, 15m, 2h, 1d.")
+      .optional(),
+    gate: booleanSchema.describe("Whether a person must resume the rollout before the next wave.").optional(),
+    health: healthSchema.describe("The conditions for the start of the next wave.").optional(),
     not: closedHoursSchema
-      .describe("Hours of the week in which none of its tenants is begun: Fri 16:00–Mon 06:00 Europe/Zurich.")
+      .describe("Hours of the week in which none of its tenants is started: Fri 16:00–Mon 06:00 Europe/Zurich.")
       .optional(),
   },
   buildMappingError(),

@@ -37,7 +37,7 @@ export async function assertNoOpenRollouts(
     if (spec.project !== project) continue;
     throw new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Resume it, by \`${commands.resume(id)}\`, or abandon it, by \`${commands.abandon(id)}\`, and run this again.`,
+      `The rollout ${id} is not finished, and still has to change ${quote(name)}. Nothing was changed. Resume it (\`${commands.resume(id)}\`) or abandon it (\`${commands.abandon(id)}\`), and run this again.`,
     );
   }
 }
@@ -80,12 +80,12 @@ export async function assertNoLockedRollouts(
       if ((await reader?.getLastEvent(lock.rollout)) !== undefined) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `A rollout may have still to change ${quote(target.name)}; nothing was changed. ${describeLock(lock, commands)}`,
+        `A rollout may still have to change ${quote(target.name)}. Nothing was changed. ${describeLock(lock, commands)}`,
       );
     }
   } catch (error) {
     const isBusy = error instanceof RolloutError && error.code === "ERR_ROLLOUT_BUSY";
     if (isStackRemoved || isBusy || !(error instanceof Error)) throw error;
-    log(`note: nobody knows whether a rollout of another journal has still to change it. ${error.message}`);
+    log(`note: it is unknown whether a rollout of another journal still has to change it. ${error.message}`);
   }
 }

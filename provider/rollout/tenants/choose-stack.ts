@@ -73,16 +73,19 @@ function explainOtherTenant(
   const { stack, baseUrl } = target;
   const before = selectIdentityRecord(target, remembered.get(stack), kept?.marker);
   if (before !== undefined && !isEmptyIdentity(before.identity)) {
-    if (isObservedTenant(before.identity, baseUrl, observed) === true) return undefined;
-    return `the rollout ${before.rollout} read another tenant of the service there, by ids and creation dates of entries, or by people`;
+    const isSameTenant = isObservedTenant(before.identity, baseUrl, observed);
+    if (isSameTenant === true) return undefined;
+    // An empty tenant may be the same one, after its stack was destroyed. The stack's contents then decide.
+    if (isSameTenant === false)
+      return `the rollout ${before.rollout} read another tenant of the service there, according to ids and creation dates of entries, or to people`;
   }
   if (kept?.isThere !== true) return undefined;
   const { entries, vips } = kept.known;
   const people = collectMailDomains(getVipMailboxes(observed), true);
   const fingerprints = [entries.fingerprint, vips.fingerprint].filter((one) => one !== undefined);
   if (findForeignFingerprints(fingerprints, people).length > 0) {
-    return "it was applied to a tenant whose people have mailboxes of other domains";
+    return "it was applied to a tenant whose people have mailboxes in other domains";
   }
   const isForeign = hasDeclarations(kept.known) && !hasHeldDeclarations(kept.known, observed);
-  return isForeign ? "the tenant holds nothing of what it declared" : undefined;
+  return isForeign ? "the tenant has none of its declared elements" : undefined;
 }

@@ -109,7 +109,7 @@ export function findLikelyTenant(
     if (domain !== undefined) {
       return {
         target,
-        why: `its VIPs have mailboxes of ${quote(domain)}, an own domain of ${formatTargetLocation(target)}`,
+        why: `its VIPs have mailboxes in ${quote(domain)}, an own domain of ${formatTargetLocation(target)}`,
       };
     }
     const ownVips = ownDeclarations.vips.filter((key) => vips.get(key) === 1);
@@ -117,7 +117,7 @@ export function findLikelyTenant(
     if (matchingVipCount > 0 && matchingVipCount * 2 >= ownVips.length) {
       return {
         target,
-        why: `it has ${matchingVipCount} of the ${ownVips.length} VIPs that ${formatTargetLocation(target)} alone declares`,
+        why: `it has ${matchingVipCount} of the ${ownVips.length} VIPs that only ${formatTargetLocation(target)} declares`,
       };
     }
     const ownEntries = ownDeclarations.entries.filter(({ key }) => entries.get(key) === 1);
@@ -127,7 +127,7 @@ export function findLikelyTenant(
     if (matchingEntryCount >= MIN_EVIDENCE && matchingEntryCount * 2 >= ownEntries.length) {
       return {
         target,
-        why: `it has ${matchingEntryCount} of the ${ownEntries.length} entries that ${formatTargetLocation(target)} alone declares`,
+        why: `it has ${matchingEntryCount} of the ${ownEntries.length} entries that only ${formatTargetLocation(target)} declares`,
       };
     }
   }

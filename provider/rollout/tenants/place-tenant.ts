@@ -68,7 +68,7 @@ export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
   const existing = currentTargets?.targets.find((target) => target.name === name);
   if (existing !== undefined) {
     throw new ConfigurationError(
-      `${quote(file, 300)} has the tenant ${quote(name)} already, at line ${existing.place.line}, and nothing was written. \`email-security export\` makes settings files of a tenant that is there; or give another name.`,
+      `${quote(file, 300)} already has the tenant ${quote(name)}, at line ${existing.place.line}. Nothing was written. To create settings files for an existing tenant, use \`email-security export\`; or use another name.`,
     );
   }
   const labels = { ...getWaveLabels(request.wave, currentTargets), ...request.labels };
@@ -82,7 +82,7 @@ export function placeTenant(request: PlaceTenantRequest): TenantPlacement {
   const target = editedTargets.targets.find((target) => target.name === name) as Target;
   if (existsSync(target.settings)) {
     throw new ConfigurationError(
-      `${quote(target.settings, 300)} is there already, and nothing was written: no settings file is ever written over. Give another one by --settings; or, where a run of this was interrupted, remove the file and run it again.`,
+      `${quote(target.settings, 300)} already exists. Nothing was written, because settings files are never overwritten. Specify another file with --settings; or, if an earlier run was interrupted, remove the file and run this again.`,
     );
   }
   return {
@@ -126,7 +126,7 @@ export function readEditedTargets(editText: string, file: string, readFile: (pat
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
     throw new ConfigurationError(
-      `${editText}, ${quote(file, 300)} could not be used, and nothing was changed: ${formatErrors(error)}.`,
+      `${editText}, ${quote(file, 300)} would be invalid. Nothing was changed: ${formatErrors(error)}.`,
     );
   }
 }
@@ -141,7 +141,7 @@ function getWaveLabels(wave: string | undefined, currentTargets: Targets | undef
   const rule = currentTargets?.waves.find((one) => one.name === wave);
   if (rule === undefined) {
     const knownWaves = currentTargets?.waves.map((wave) => wave.name).join(", ") ?? "none";
-    throw new ConfigurationError(`There is no wave ${quote(wave)}; there are: ${knownWaves}.`);
+    throw new ConfigurationError(`There is no wave ${quote(wave)}; the waves are: ${knownWaves}.`);
   }
   return Object.fromEntries(
     Object.entries(rule.match ?? {}).flatMap(([label, values]) => values.slice(0, 1).map((value) => [label, value])),
@@ -157,13 +157,13 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
     const assignedName = assignedWave?.name ?? "";
     if (requestedWave === undefined || assignedName === requestedWave) return assignedName;
     throw new ConfigurationError(
-      `${quote(name)} would be in the wave ${quote(assignedName)} and not in ${quote(requestedWave)}, which takes no more or comes later; nothing was written. See \`waves\` in ${quote(editedTargets.file, 300)}, or leave --wave away.`,
+      `${quote(name)} would be in the wave ${quote(assignedName)} instead of ${quote(requestedWave)}, which is full or comes later. Nothing was written. See \`waves\` in ${quote(editedTargets.file, 300)}, or omit --wave.`,
     );
   } catch (error) {
     const isOnlyThisTenant = error instanceof UnassignedTargetsError && error.targets.every((one) => one.name === name);
     if (!isOnlyThisTenant) throw error;
     throw new ConfigurationError(
-      `No wave would take ${quote(name)}, and nothing was written. Give it labels, as --label ring=canary, or --wave with one of: ${waves}.`,
+      `No wave would include ${quote(name)}. Nothing was written. Set labels, such as --label ring=canary, or --wave with one of: ${waves}.`,
     );
   }
 }
@@ -189,7 +189,7 @@ function omitDefaults(
     const hasValue = field === "key" ? keyVariable !== undefined : baseUrl !== undefined;
     if (hasValue || (defaults !== undefined && Object.hasOwn(defaults, field))) continue;
     throw new ConfigurationError(
-      `Nothing says the ${field === "key" ? "variable that holds the key" : "address"} of ${quote(name)}: give ${option}, or write \`${field}\` under \`defaults\` in ${quote(file, 300)}.`,
+      `The ${field === "key" ? "variable with the key" : "address"} of ${quote(name)} is missing: set ${option}, or write \`${field}\` under \`defaults\` in ${quote(file, 300)}.`,
     );
   }
   if (path === undefined && !(defaults !== undefined && Object.hasOwn(defaults, "settings"))) {
@@ -209,7 +209,7 @@ function wrapConfigurationError(buildTarget: () => Target): Target {
     return buildTarget();
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    throw new ConfigurationError(`The arguments can't be used, and nothing was written: ${formatErrors(error)}.`);
+    throw new ConfigurationError(`The arguments are invalid. Nothing was written: ${formatErrors(error)}.`);
   }
 }
 

@@ -147,8 +147,8 @@ function explainEmptyTenant(
 ): string | undefined {
   if (isEmptyTenantAccepted(environment, name) || !hasDeclarations(known)) return undefined;
   if (!isEmptyIdentity(getObservedIdentity(baseUrl, observed))) return undefined;
-  const advice = formatAcceptAdvice("where all that its stack declared was removed on purpose", environment, name);
-  return `${OTHER_TENANT_LEAD}: it is empty, and the stack has declarations. Check whose key it is. ${advice}`;
+  const advice = formatAcceptAdvice("if everything that its stack declared was removed on purpose", environment, name);
+  return `${OTHER_TENANT_LEAD}: it is empty, and the stack has declarations. Check which tenant the key belongs to. ${advice}`;
 }
 
 /**
@@ -194,6 +194,6 @@ export async function removeStack({ target, runPulumi }: StackRemoval, isForced:
 function buildPulumiError({ name, stack }: Target, action: string, run: PulumiRun): RolloutError {
   return new RolloutError(
     "ERR_PULUMI",
-    `The stack ${quote(stack)} of ${quote(name)} could not be ${action}; no file was changed. Run it again: what is done already is not done twice. Pulumi says:\n${formatPulumiOutput(run)}`,
+    `The stack ${quote(stack)} of ${quote(name)} could not be ${action}; no file was changed. Run this again: completed steps are not repeated. Output of Pulumi:\n${formatPulumiOutput(run)}`,
   );
 }

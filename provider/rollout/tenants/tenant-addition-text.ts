@@ -32,39 +32,43 @@ export function renderTenantAddition(
   const sharedText =
     baseline === undefined || sharedCount === 0
       ? ""
-      : `, in addition to ${formatNumber(sharedCount)} as ${baseline} declares them`;
+      : `, in addition to ${formatNumber(sharedCount)} that ${baseline} declares`;
   const sentences = [
-    `${target.settings} declares what ${target.name} holds: ${countsText}${sharedText}. Its wave is ${wave}.`,
+    `${target.settings} declares the content of ${target.name}: ${countsText}${sharedText}. Its wave is ${wave}.`,
     ...(likelyOwnDomains.length === 0
       ? []
       : [
-          `Its own domains seem to be ${likelyOwnDomains.join(", ")}: look at them, a key of another tenant is told by them.`,
+          `Its own domains seem to be ${likelyOwnDomains.join(", ")}: check them, because they reveal a key of another tenant.`,
         ]),
     ...(risky === 0
       ? []
       : [
-          `${formatNumber(risky)} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
+          `${formatNumber(risky)} of them ${risky === 1 ? "is" : "are"} risky, and marked for review: search the file for acceptRisk.`,
         ]),
     ...sortByDanger(relistedEntries, ({ list }) => ({ from: list, to: list === "deny" ? "allow" : "deny" }))
       .slice(0, MAX_LISTED)
       .map(
         ({ list, value, location }) =>
-          `Otherwise than ${formatLineLocation(location)}, which has it under ${list}, ${value} stays on the other list here: is that meant?`,
+          `${formatLineLocation(location)} has ${value} under ${list}, but it stays on the other list here: check whether that is intended.`,
       ),
     ...(relistedEntries.length > MAX_LISTED
-      ? [`… and ${formatNumber(relistedEntries.length - MAX_LISTED)} more: look for remove in the file.`]
+      ? [`… and ${formatNumber(relistedEntries.length - MAX_LISTED)} more: search the file for remove.`]
       : []),
     ...(changedComments === 0
       ? []
-      : [`${formatNumber(changedComments)} with another comment than ${baseline ?? "the baseline"} has keep theirs.`]),
+      : [
+          `${formatNumber(changedComments)} with a different comment than in ${baseline ?? "the baseline"} keep their own.`,
+        ]),
     ...(automatic === 0
       ? []
-      : [`${formatCount(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`]),
+      : [
+          `${formatCount(automatic, "VIP")} from automatic detection ${automatic === 1 ? "stays" : "stay"} undeclared.`,
+        ]),
     ...avoided.map(
       ({ stack, reason, isLeftover }) =>
-        `It gets the stack ${target.stack} and not ${stack}: ${reason}.${isLeftover ? ` If it is the same tenant all the same, remove \`stack\` from its lines in ${sanitizeLine(target.place.file)} before its first rollout.` : ""}`,
+        `It gets the stack ${target.stack} instead of ${stack}: ${reason}.${isLeftover ? ` If it is the same tenant after all, remove \`stack\` from its lines in ${sanitizeLine(target.place.file)} before its first rollout.` : ""}`,
     ),
-    ...(hasStack ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`] : []),
+    ...(hasStack ? [`Its stack ${target.stack} was kept: the next rollout continues with its declarations.`] : []),
     ...describeFirstRollout(plan, baseline, getRolloutSubject(hasStack)),
   ];
   const lines = sentences.flatMap((sentence) => wrapHangingIndent(0, excerpt(sentence, 2_000), width));
@@ -87,11 +91,11 @@ function describeFirstRollout({ changes, guards }: Plan, baseline: string | unde
   if (guards.length > 0) {
     return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];
   }
-  if (changes.length === 0) return [`${subject} writes nothing: all is as declared.`];
+  if (changes.length === 0) return [`${subject} would write nothing: the tenant matches its files.`];
   const added = changes.filter(({ sign }) => sign === "add").length;
   const effect =
     added === changes.length
-      ? `bring ${formatCount(added, "entry or VIP", "entries and VIPs")} that it lacks of ${baseline ?? "its files"}`
+      ? `add ${formatCount(added, "entry or VIP", "entries and VIPs")} of ${baseline ?? "its files"}`
       : `change ${formatCount(changes.length, "entry or VIP", "entries and VIPs")}`;
   return [`${subject} would ${effect}:`];
 }

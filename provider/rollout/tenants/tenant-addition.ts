@@ -85,14 +85,14 @@ export function findBaseline(
   const [firstUnreadable] = unreadableTargets;
   if (sharedPaths === undefined && firstUnreadable !== undefined) {
     throw new ConfigurationError(
-      `The file that the others include is unknown: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first ${quote(firstUnreadable.settings, 300)}; nothing was written. Fix them (\`email-security lint\` shows the cause); or name the baseline by --baseline, or give --no-baseline.`,
+      `The file that the others include is unknown: the settings files of ${unreadableTargets.length} of ${declaredTenants.length + unreadableTargets.length} tenants can't be read, the first is ${quote(firstUnreadable.settings, 300)}. Nothing was written. Fix them (\`email-security lint\` shows the cause); or set --baseline to the baseline, or use --no-baseline.`,
     );
   }
   if (sharedPaths === undefined) return undefined;
   if (sharedPaths.length > 1) {
     const pathsText = sharedPaths.map((path) => quote(path, 300)).join(", ");
     throw new ConfigurationError(
-      `The other tenants include several files alike: ${pathsText}. Name the one that is the baseline by --baseline, or give --no-baseline.`,
+      `The other tenants all include several files: ${pathsText}. Set --baseline to the baseline, or use --no-baseline.`,
     );
   }
   const [file] = sharedPaths;
@@ -160,7 +160,7 @@ export function planTenantAddition(
   if (likelyTenant !== undefined) {
     const { name } = likelyTenant.target;
     throw new OtherTenantError(
-      `${quote(target.name)} looks like a tenant that is there already: ${likelyTenant.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --distinct-from ${name}.`,
+      `${quote(target.name)} looks like an existing tenant: ${likelyTenant.why}. Nothing was written, to files or to the service. Check which tenant the key belongs to. If these are two tenants of the service, add --distinct-from ${name}.`,
     );
   }
   const newFile = buildTenantFile(observed, { host, ownDomains, metadata, ...(baseline && { baseline }) });
@@ -184,6 +184,6 @@ function buildBaselineError(file: string, findings: readonly Finding[]): EmailSe
   const { message } = new SettingsFileError(file, findings);
   return new EmailSecurityError(
     "ERR_SETTINGS_FILE",
-    `The file that would be made of what the tenant holds breaks the rules of what it includes; nothing was written. --ticket, --owner, --approved-by and --for say it of all that the file declares; --no-baseline leaves the rules away.\n${message}`,
+    `The settings file for the tenant's content would violate the rules of its included files. Nothing was written. --ticket, --owner, --approved-by and --for set these fields for everything that the file declares; --no-baseline omits the rules.\n${message}`,
   );
 }

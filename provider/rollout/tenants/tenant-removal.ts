@@ -39,13 +39,13 @@ export async function planTenantRemoval(file: string, name: string, today: strin
     );
     const suggestion = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     throw new ConfigurationError(
-      `${quote(file, 300)} has no tenant ${quote(name)}, and nothing was changed${suggestion === "" ? "." : suggestion}`,
+      `${quote(file, 300)} has no tenant ${quote(name)}. Nothing was changed${suggestion === "" ? "." : suggestion}`,
     );
   }
   const otherTargets = targets.targets.filter((candidate) => candidate !== target);
   if (otherTargets.length === 0) {
     throw new ConfigurationError(
-      `${quote(name)} is the only tenant of ${quote(file, 300)}, which must have at least one. To leave nothing, remove that file by hand.`,
+      `${quote(name)} is the only tenant of ${quote(file, 300)}, which must have at least one. To remove all tenants, remove that file by hand.`,
     );
   }
   const readFile = createFileReader(file);
@@ -72,11 +72,11 @@ async function planSettingsRemoval(
   const settingsPath = sanitizeLine(settings);
   const keepSettings = (reason: string): Pick<TenantRemoval, "files" | "notes"> => ({
     files: [],
-    notes: [`${settingsPath} stays: ${reason}.`],
+    notes: [`${settingsPath} is kept: ${reason}.`],
   });
   const sameSettingsTarget = otherTargets.find((candidate) => resolve(candidate.settings) === resolve(settings));
   if (sameSettingsTarget !== undefined)
-    return keepSettings(`it is the settings file of ${sameSettingsTarget.name} too`);
+    return keepSettings(`it is also the settings file of ${sameSettingsTarget.name}`);
   const { read, unread } = readDeclaredTenants(otherTargets, today);
   const includingTenant = read.find((candidate) =>
     candidate.settings.files.some((file) => resolve(file) === resolve(settings)),
@@ -84,9 +84,9 @@ async function planSettingsRemoval(
   if (includingTenant !== undefined) return keepSettings(`the files of ${includingTenant.target.name} include it`);
   const [first] = unread;
   if (first !== undefined) {
-    return keepSettings(`${sanitizeLine(first.settings)} can't be read, which may include it`);
+    return keepSettings(`${sanitizeLine(first.settings)} can't be read, and may include it`);
   }
-  if (!(await isCommitted(settings))) return keepSettings("git does not have it as it is, so nothing would keep it");
+  if (!(await isCommitted(settings))) return keepSettings("its content isn't committed in git, and would be lost");
   const [ownTenant] = readDeclaredTenants([{ settings } as Target], today).read;
   const usedFiles = new Set(read.flatMap((candidate) => candidate.settings.files.map((file) => resolve(file))));
   const exclusiveIncludes = (ownTenant?.settings.files ?? []).slice(1).filter((file) => !usedFiles.has(resolve(file)));
@@ -94,11 +94,11 @@ async function planSettingsRemoval(
   return {
     files: [{ file: settings, before: text, after: "", action: "remove" }],
     notes: [
-      `${settingsPath} is removed; git keeps it.`,
+      `${settingsPath} is removed; it stays in the git history.`,
       ...(exclusiveIncludes.length === 0
         ? []
         : [
-            `The files that it alone included stay, and no tenant reads them any more: ${exclusiveIncludes.map(sanitizeLine).join(", ")}.`,
+            `Only it included these files, which are kept and now unused: ${exclusiveIncludes.map(sanitizeLine).join(", ")}.`,
           ]),
     ],
   };

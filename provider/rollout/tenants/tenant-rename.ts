@@ -41,7 +41,7 @@ export function planTenantRename(file: string, currentName: string, name: string
   );
   if (oldTarget !== undefined && newNameTarget !== undefined) {
     throw new ConfigurationError(
-      `${quote(file, 300)} has both tenants, ${quote(currentName)} and ${quote(name)}, and nothing was changed. To merge two tenants, move what one declares into the settings file of the other, then \`email-security tenant remove\` the first.`,
+      `${quote(file, 300)} has both tenants, ${quote(currentName)} and ${quote(name)}. Nothing was changed. To merge two tenants, move the declarations of one to the settings file of the other, then \`email-security tenant remove\` the first.`,
     );
   }
   const target = oldTarget ?? newNameTarget;
@@ -52,7 +52,7 @@ export function planTenantRename(file: string, currentName: string, name: string
     );
     const suggestion = nearest === undefined ? "." : `; did you mean ${nearest}?`;
     throw new ConfigurationError(
-      `${quote(file, 300)} has neither the tenant ${quote(currentName)} nor ${quote(name)}, and nothing was changed${suggestion}`,
+      `${quote(file, 300)} has neither the tenant ${quote(currentName)} nor ${quote(name)}. Nothing was changed${suggestion}`,
     );
   }
   const stackOwner = targets.targets.find(
@@ -60,7 +60,7 @@ export function planTenantRename(file: string, currentName: string, name: string
   );
   if (stackOwner !== undefined) {
     throw new ConfigurationError(
-      `The stack ${quote(oldTarget?.stack ?? currentName)} belongs to the tenant ${quote(stackOwner.name)}, and nothing was changed. Two tenants can't share a stack.`,
+      `The stack ${quote(oldTarget?.stack ?? currentName)} belongs to the tenant ${quote(stackOwner.name)}. Nothing was changed. Two tenants can't share a stack.`,
     );
   }
   const expectedTarget: Target = oldTarget === undefined ? { ...target, stack: currentName } : { ...target, name };
@@ -69,10 +69,8 @@ export function planTenantRename(file: string, currentName: string, name: string
   const textBefore = readFile(targetsFile);
   const applyRename = (retainedFields: RetainedFields) => {
     const textAfter = renameTenant(textBefore, target.name, name, retainedFields);
-    const editedTargets = readEditedTargets(
-      `With ${quote(name)} in the place of ${quote(target.name)}`,
-      file,
-      (path) => (resolve(path) === resolve(targetsFile) ? textAfter : readFile(path)),
+    const editedTargets = readEditedTargets(`With ${quote(target.name)} renamed to ${quote(name)}`, file, (path) =>
+      resolve(path) === resolve(targetsFile) ? textAfter : readFile(path),
     );
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
@@ -88,7 +86,7 @@ export function planTenantRename(file: string, currentName: string, name: string
   const { after, renamed: renamedTarget } = applyRename(retainedFields);
   if (!isSameTarget(renamedTarget, expectedTarget)) {
     throw new ConfigurationError(
-      `${quote(target.name)} can't be renamed piece by piece in ${quote(targetsFile, 300)}, and nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` next to the new name.`,
+      `${quote(target.name)} can't be renamed in ${quote(targetsFile, 300)} line by line. Nothing was changed. Rename it by hand, and write \`stack: ${expectedTarget.stack}\` next to the new name.`,
     );
   }
   return {
@@ -146,7 +144,7 @@ function isSameTarget({ place: _one, ...one }: Target, { place: _other, ...other
 
 function formatRetainedFields({ stack, baseUrl, key, settings }: RetainedFields): string[] {
   const lines = [
-    stack === undefined ? undefined : `the stack ${stack}, with what rollouts and skips know of it`,
+    stack === undefined ? undefined : `the stack ${stack}, with its rollout history and skips`,
     baseUrl === undefined ? undefined : `the address ${baseUrl}`,
     key === undefined ? undefined : "the source of its key",
     settings === undefined ? undefined : `the settings file ${settings}`,

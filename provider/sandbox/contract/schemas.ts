@@ -62,8 +62,8 @@ export const threatResponseSchema = z
     criticality: z.string().meta({ description: "One of: low, medium, high.", examples: ["high"] }),
     verdict,
     detection_time: dateTime("When the threat was detected."),
-    time: dateTime("When the message arrived: what every window and order goes by."),
-    remediation_time: dateTime("When the action was taken; absent where there was none.").optional(),
+    time: dateTime("When the message arrived. All windows and sort orders use this time."),
+    remediation_time: dateTime("When the action was taken. Absent if no action was taken.").optional(),
     reasoning: z.string(),
     recipient_email: z.string(),
     recipient_name: z.string(),
@@ -104,7 +104,7 @@ export const phishingReportDetailResponseSchema = z
   .meta({ id: "PhishingReportDetail" });
 
 export const threatsOverTimeItemResponseSchema = z
-  .object({ date: dateTime("The day's first moment, UTC."), count_threats: count() })
+  .object({ date: dateTime("The start of the day, UTC."), count_threats: count() })
   .meta({ id: "ThreatsOverTimeItem" });
 
 export const targetedEntityResponseSchema = z

@@ -33,7 +33,7 @@ const attackVerdicts: MailKind["verdicts"] = [
 
 const lookAlikeDomain: ThreatIndicator = {
   indicator_type: "look_alike_domain",
-  explanation: "The sender's domain is easily taken for {domain}, and isn't the company's.",
+  explanation: "The sender's domain is easily mistaken for {domain}, but isn't the company's.",
   grounding: "{sender_domain}",
 };
 
@@ -61,13 +61,13 @@ export const mailKinds: readonly MailKind[] = [
     ],
     reasonings: [
       "The message leads to a sign-in form that imitates the company's and is hosted elsewhere.",
-      "It presses the recipient to enter a password behind a link whose text and target differ.",
+      "It pressures the recipient to enter a password behind a link whose text and target differ.",
     ],
     indicators: [
       lookAlikeDomain,
       {
         indicator_type: "suspicious_link",
-        explanation: "The link's text shows one address and its target is another.",
+        explanation: "The link's text shows one address, but its target is another.",
         grounding: "https://{sender_domain}/session/{number}",
       },
       {
@@ -86,11 +86,11 @@ export const mailKinds: readonly MailKind[] = [
     audience: "finance",
     recipients: 1,
     subjects: ["Are you at your desk?", "Confidential: payment to arrange", "Quick favour", "Today's transfer"],
-    reasonings: ["The sender uses the name of {leader} with an outside mailbox and asks for a payment out of course."],
+    reasonings: ["The sender uses the name of {leader} with an outside mailbox and asks for an irregular payment."],
     indicators: [
       {
         indicator_type: "display_name_impersonation",
-        explanation: "The display name is an executive's, the address is not.",
+        explanation: "The display name is an executive's, but the address is not.",
         grounding: "{leader} <{sender}>",
       },
       firstContact,
@@ -109,7 +109,7 @@ export const mailKinds: readonly MailKind[] = [
     indicators: [
       {
         indicator_type: "display_name_impersonation",
-        explanation: "The display name is an executive's, the address is not.",
+        explanation: "The display name is an executive's, but the address is not.",
         grounding: "{leader} <{sender}>",
       },
     ],
@@ -127,7 +127,7 @@ export const mailKinds: readonly MailKind[] = [
       "Change of our bank details",
       "Corrected invoice {number}, please discard the last one",
     ],
-    reasonings: ["Asks to pay to another account than the supplier's earlier invoices named."],
+    reasonings: ["Asks for payment to a different account than the supplier's earlier invoices named."],
     indicators: [
       {
         indicator_type: "bank_details_changed",
@@ -169,7 +169,7 @@ export const mailKinds: readonly MailKind[] = [
     indicators: [
       {
         indicator_type: "malicious_attachment",
-        explanation: "The archive holds a script under the name of a document.",
+        explanation: "The archive contains a script with the name of a document.",
         grounding: "order-{number}.pdf.js",
       },
       firstContact,
@@ -184,7 +184,7 @@ export const mailKinds: readonly MailKind[] = [
     audience: "anyone",
     recipients: 4,
     subjects: ["Renew your second factor", "Your parking card for {company}", "Benefits enrolment closes Friday"],
-    reasonings: ["An image holds a QR code that leads to a sign-in form, out of sight of link scanners."],
+    reasonings: ["An image contains a QR code that leads to a sign-in form, out of sight of link scanners."],
     indicators: [
       {
         indicator_type: "qr_code",
@@ -203,7 +203,7 @@ export const mailKinds: readonly MailKind[] = [
     audience: "anyone",
     recipients: 3,
     subjects: ["Your subscription {number} was renewed", "Order {number} confirmed, 499.00 charged"],
-    reasonings: ["Confirms an order that nobody made and names a number to call for its cancellation."],
+    reasonings: ["Confirms an order that nobody placed and gives a number to call for its cancellation."],
     indicators: [
       {
         indicator_type: "callback_number",
@@ -243,7 +243,7 @@ export const mailKinds: readonly MailKind[] = [
     audience: "anyone",
     recipients: 3,
     subjects: ["Double your leads this quarter", "Attendee list, {number} contacts", "Re: our last conversation"],
-    reasonings: ["Unasked-for advertising, sent to many who have nothing to do with one another."],
+    reasonings: ["Unsolicited advertising, sent to many unrelated recipients."],
     indicators: [
       {
         indicator_type: "bulk_sender",
@@ -264,7 +264,7 @@ export const mailKinds: readonly MailKind[] = [
     audience: "anyone",
     recipients: 4,
     subjects: ["This week's offers", "Webinar: what's new in logistics", "Your digest, issue {number}"],
-    reasonings: ["A newsletter that was once subscribed to and is no longer read."],
+    reasonings: ["A newsletter that the recipient once subscribed to but no longer reads."],
     indicators: [
       {
         indicator_type: "list_unsubscribe",
@@ -286,7 +286,7 @@ export const mailKinds: readonly MailKind[] = [
     indicators: [
       {
         indicator_type: "simulation_header",
-        explanation: "A header marks the message as part of an awareness training.",
+        explanation: "A header marks the message as part of awareness training.",
         grounding: "X-Awareness-Training: {number}",
       },
     ],

@@ -43,7 +43,7 @@ export function generateUnfoundedReport(random: Random, plan: MailPlan, domain: 
   const others = [random.pick(candidates), random.pick(candidates)].filter(({ email }) => email !== reporter.email);
   return assembleReport(random, domain, now, pickWorkingTime(random, now), {
     original_email_internet_message_id: generateMessageId(random, getAddressDomain(sender)),
-    reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",
+    reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing indicates an attack.",
     reporter: reporter.email,
     sender,
     subject: random.pick(ordinarySubjects).replace("{number}", String(random.integer(10_000, 99_999))),

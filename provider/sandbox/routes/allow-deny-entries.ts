@@ -19,7 +19,7 @@ const PATH = "/api/v1/settings/allow_deny_entries";
 const section = "Allow/deny list";
 const params = { id: "the entry id" };
 const unknownEntry = { when: "the resource does not exist" };
-const collision = { when: "the value is on the list already, or on the opposite list" };
+const collision = { when: "the value is already on the list, or on the opposite list" };
 
 const list = z.enum(["allow", "deny"]);
 const verdictScope = z.enum(["global", "graymail"]);

@@ -34,7 +34,7 @@ const TOP_COUNT = 5;
 const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
 
 /** The reference shows this parameter for two of these endpoints; the sandbox accepts it for all. */
-const days = positiveIntegerSchema().default(7).describe("the period: so many days, of 24 hours, up to now");
+const days = positiveIntegerSchema().default(7).describe("the period: a number of days of 24 hours, up to now");
 const daysQuery = z.object({ days });
 
 function topItemsSchema<Item extends z.ZodType>(item: Item) {
@@ -95,7 +95,7 @@ export function metricRoutes(store: ThreatStore): Route[] {
       path: `${PATH}/highlighted_threats`,
       section,
       summary: "top 5 highlighted threats",
-      description: "returns at most 5 highlighted threats: the most critical, and of those the newest",
+      description: "returns at most 5 highlighted threats: the most critical first, then the newest",
       query: daysQuery,
       getResponseSchema: () => topItemsSchema(threatResponseSchema),
       handle: ({ caller, at, query }) =>

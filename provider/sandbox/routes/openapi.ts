@@ -82,7 +82,7 @@ const statusDescriptions: Record<number, string> = {
 
 const retryAfterHeader = {
   "Retry-After": {
-    description: "When to ask again: seconds or an HTTP date; may be missing.",
+    description: "When to retry: seconds or an HTTP date. May be missing.",
     schema: { type: "string" },
   },
 };

@@ -35,7 +35,7 @@ const listQuery = z.object({
 
 /** The reference shows no parameters for the aggregate. By default it covers the same reports as the list. */
 const meanTimeQuery = z.object({
-  days: positiveIntegerSchema().default(DEFAULT_DAYS).describe("the period: so many days, of 24 hours, up to now"),
+  days: positiveIntegerSchema().default(DEFAULT_DAYS).describe("the period: a number of days of 24 hours, up to now"),
 });
 
 /** Defines the endpoints of the section "Phishing reports" of the reference. */
@@ -46,7 +46,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       path: PATH,
       section,
       summary: "list phishing reports",
-      description: "Phishing reports submitted by users, the newest first.",
+      description: "Phishing reports submitted by users, newest first.",
       query: listQuery,
       getResponseSchema: () => buildPaginatedSchema(phishingReportResponseSchema),
       handle({ caller, at, query }) {
@@ -72,7 +72,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       path: `${PATH}/by_report_internet_message_id/{internet_message_id}`,
       section,
       summary: "reports by the Internet Message ID of the report email",
-      description: "None for an unknown message.",
+      description: "Empty for an unknown message.",
       params: {
         internet_message_id: "the Internet Message ID of the report email itself (the message the reporting user sent)",
       },

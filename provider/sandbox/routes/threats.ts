@@ -37,7 +37,7 @@ export function threatRoutes(store: ThreatStore): Route[] {
       path: PATH,
       section,
       summary: "list recent threats",
-      description: "Detected email threats, the newest first.",
+      description: "Detected email threats, newest first.",
       query: listQuery,
       getResponseSchema: () => buildPaginatedSchema(threatResponseSchema),
       handle: ({ caller, at, query }) =>
@@ -51,7 +51,7 @@ export function threatRoutes(store: ThreatStore): Route[] {
       path: `${PATH}/by_internet_message_id/{id}`,
       section,
       summary: "threats sharing an Internet Message ID",
-      description: "One threat a recipient; none for an unknown message.",
+      description: "One threat per recipient. Empty for an unknown message.",
       params: { id: "an Internet Message ID" },
       getResponseSchema: () => buildEnvelopeSchema(z.array(threatResponseSchema)),
       handle: ({ caller, at, params }) =>

@@ -38,7 +38,7 @@ const listQuery = z.object({
 });
 
 const addBody = buildBodySchema({
-  emails: z.array(mailbox).min(1, "must hold at least one address"),
+  emails: z.array(mailbox).min(1, "must contain at least one address"),
   comment: z.string().default(""),
 }).meta({ examples: [{ emails: ["mei.chen@acme.example"], comment: "On call" }] });
 
@@ -47,7 +47,7 @@ const editBody = buildBodySchema({ email: mailbox, comment: z.string() }).meta({
 });
 
 const removeBody = buildBodySchema({
-  emails: z.array(mailbox).min(1, "must hold 1 to 1000 addresses").max(1000, "must hold 1 to 1000 addresses"),
+  emails: z.array(mailbox).min(1, "must contain 1 to 1000 addresses").max(1000, "must contain 1 to 1000 addresses"),
 });
 
 const addResponseSchema = buildEnvelopeSchema(addVipResponseSchema);

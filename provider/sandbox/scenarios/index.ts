@@ -18,6 +18,6 @@ export function getScenario(name: string): Scenario {
   if (scenario !== undefined) return scenario;
   throw new SandboxError(
     "ERR_SANDBOX_SCENARIO",
-    `There is no scenario ${JSON.stringify(name)}. The scenarios are: ${scenarioNames.join(", ")}.`,
+    `The scenario ${JSON.stringify(name)} doesn't exist. The scenarios are: ${scenarioNames.join(", ")}.`,
   );
 }

@@ -141,7 +141,7 @@ export class AllowDenyEntryStore {
 
   #getExisting(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
     const entry = queryFirst<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
-    if (entry === undefined) throw new SandboxHttpError(404, `there is no allow/deny entry ${id}`);
+    if (entry === undefined) throw new SandboxHttpError(404, `the allow/deny entry ${id} does not exist`);
     return entry;
   }
 

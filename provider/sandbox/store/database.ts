@@ -102,14 +102,14 @@ function isSandboxFile(file: string): boolean {
   if (!isSandboxDatabase) {
     throw new SandboxError(
       "ERR_SANDBOX_DATA_FILE",
-      `The data file ${file} is not a sandbox database; it was left untouched. Name a file that doesn't exist yet to have one made.`,
+      `The data file ${file} isn't a sandbox database, and was not changed. To create a new one, specify a file that doesn't exist yet.`,
     );
   }
   const version = header.readUInt32BE(60);
   if (version > SCHEMA_VERSION) {
     throw new SandboxError(
       "ERR_SANDBOX_DATA_FILE",
-      `The data file ${file} has schema version ${version} and this release reads versions up to ${SCHEMA_VERSION}; it was left untouched. Start with another file.`,
+      `The data file ${file} has schema version ${version}, but this release reads versions up to ${SCHEMA_VERSION}. It was not changed. Start with another file.`,
     );
   }
   return true;

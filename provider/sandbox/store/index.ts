@@ -65,6 +65,6 @@ function assertSeededScenario(database: DatabaseSync, scenario: Scenario, file: 
   if (seededScenario === scenario.name) return;
   throw new SandboxError(
     "ERR_SANDBOX_SCENARIO",
-    `The data file ${file} was seeded with scenario ${seededScenario}, not ${scenario.name}. Leave the scenario out to continue with its data, or name another file.`,
+    `The data file ${file} was seeded with scenario ${seededScenario}, not ${scenario.name}. Omit the scenario to continue with its data, or specify another file.`,
   );
 }

@@ -42,7 +42,7 @@ export class MailStore {
     if (mismatch !== undefined) {
       throw new SandboxError(
         "ERR_SANDBOX_OPTION",
-        `The data file holds ${mismatch.threats} threats of tenant ${mismatch.name}, not ${threats}. Leave the number out to continue with them, or name another file.`,
+        `The data file has ${mismatch.threats} threats of tenant ${mismatch.name}, not ${threats}. Omit the number to continue with them, or specify another file.`,
       );
     }
     database.prepare("UPDATE mail SET threats = ? WHERE generated_at IS NULL").run(threats);

@@ -46,7 +46,7 @@ export class PhishingReportStore {
     this.#mail.ensureGenerated(tenantId, at);
     type Row = Omit<PhishingReportDetail, "to" | "cc" | "bcc"> & { recipients: string };
     const row = queryFirst<Row>(this.#byId(), tenantId, id);
-    if (row === undefined) throw new SandboxHttpError(404, `there is no phishing report ${id}`);
+    if (row === undefined) throw new SandboxHttpError(404, `the phishing report ${id} does not exist`);
     const { recipients, ...report } = row;
     return { ...report, ...(JSON.parse(recipients) as Pick<PhishingReportDetail, "to" | "cc" | "bcc">) };
   }

@@ -83,6 +83,6 @@ function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioT
 
 function parseScenarioMailbox(email: string): string {
   const canonical = parseCanonicalMailbox(email);
-  if (canonical === undefined) throw new TypeError(`scenario: ${email} isn't a mailbox`);
+  if (canonical === undefined) throw new TypeError(`scenario: ${email} isn't a valid mailbox`);
   return canonical;
 }

@@ -34,7 +34,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
         /// </summary>
         public readonly string Value;
         /// <summary>
-        /// Which verdicts the entry overrides.
+        /// The verdicts that the entry overrides.
         /// </summary>
         public readonly string? VerdictScope;
 

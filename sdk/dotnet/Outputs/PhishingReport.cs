@@ -19,13 +19,13 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
     {
         public readonly string Id;
         /// <summary>
-        /// The Internet Message ID of the reported mail.
+        /// The Internet Message ID of the reported message.
         /// </summary>
         public readonly string? OriginalEmailInternetMessageId;
         public readonly string? Reasoning;
         public readonly string? ReportDate;
         /// <summary>
-        /// The Internet Message ID of the report mail that the user sent.
+        /// The Internet Message ID of the report that the user sent.
         /// </summary>
         public readonly string? ReportInternetMessageId;
         public readonly string? Reporter;

@@ -22,7 +22,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
         /// </summary>
         public readonly string? ActionTaken;
         /// <summary>
-        /// How bad it is, such as `high`.
+        /// The severity, such as `high`.
         /// </summary>
         public readonly string? Criticality;
         public readonly string? DetectionTime;
@@ -38,7 +38,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
         public readonly string? Source;
         public readonly string? Subject;
         /// <summary>
-        /// Why the message was found to be a threat.
+        /// Why the service classified the message as a threat.
         /// </summary>
         public readonly ImmutableArray<Outputs.ThreatIndicator> ThreatIndicators;
         public readonly string? ThreatType;

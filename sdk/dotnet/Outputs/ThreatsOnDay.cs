@@ -18,7 +18,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
     public sealed class ThreatsOnDay
     {
         /// <summary>
-        /// How many threats there were.
+        /// The number of threats.
         /// </summary>
         public readonly int CountThreats;
         public readonly string Date;

@@ -34,7 +34,7 @@ namespace PulumiEmailSecurity.EmailSecurity.Outputs
         /// </summary>
         public readonly string? JobTitle;
         /// <summary>
-        /// How the mailbox became a VIP, in the service's words.
+        /// How the mailbox became a VIP, as the service describes it.
         /// </summary>
         public readonly string? Source;
         public readonly string? UpdatedAt;

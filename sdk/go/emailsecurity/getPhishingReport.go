@@ -34,11 +34,11 @@ type GetPhishingReportResult struct {
 	Cc              []string `pulumi:"cc"`
 	EmailContentUrl *string  `pulumi:"emailContentUrl"`
 	Id              string   `pulumi:"id"`
-	// The Internet Message ID of the reported mail.
+	// The Internet Message ID of the reported message.
 	OriginalEmailInternetMessageId *string `pulumi:"originalEmailInternetMessageId"`
 	Reasoning                      *string `pulumi:"reasoning"`
 	ReportDate                     *string `pulumi:"reportDate"`
-	// The Internet Message ID of the report mail that the user sent.
+	// The Internet Message ID of the report that the user sent.
 	ReportInternetMessageId *string  `pulumi:"reportInternetMessageId"`
 	Reporter                *string  `pulumi:"reporter"`
 	ResponseContentUrl      *string  `pulumi:"responseContentUrl"`
@@ -94,7 +94,7 @@ func (o GetPhishingReportResultOutput) Id() pulumi.StringOutput {
 	return o.ApplyT(func(v GetPhishingReportResult) string { return v.Id }).(pulumi.StringOutput)
 }
 
-// The Internet Message ID of the reported mail.
+// The Internet Message ID of the reported message.
 func (o GetPhishingReportResultOutput) OriginalEmailInternetMessageId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v GetPhishingReportResult) *string { return v.OriginalEmailInternetMessageId }).(pulumi.StringPtrOutput)
 }
@@ -107,7 +107,7 @@ func (o GetPhishingReportResultOutput) ReportDate() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v GetPhishingReportResult) *string { return v.ReportDate }).(pulumi.StringPtrOutput)
 }
 
-// The Internet Message ID of the report mail that the user sent.
+// The Internet Message ID of the report that the user sent.
 func (o GetPhishingReportResultOutput) ReportInternetMessageId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v GetPhishingReportResult) *string { return v.ReportInternetMessageId }).(pulumi.StringPtrOutput)
 }

@@ -25,7 +25,7 @@ type AllowDenyEntryRow struct {
 	List string `pulumi:"list"`
 	// The domain, IP address or mailbox.
 	Value string `pulumi:"value"`
-	// Which verdicts the entry overrides.
+	// The verdicts that the entry overrides.
 	VerdictScope *string `pulumi:"verdictScope"`
 }
 
@@ -75,7 +75,7 @@ func (o AllowDenyEntryRowOutput) Value() pulumi.StringOutput {
 	return o.ApplyT(func(v AllowDenyEntryRow) string { return v.Value }).(pulumi.StringOutput)
 }
 
-// Which verdicts the entry overrides.
+// The verdicts that the entry overrides.
 func (o AllowDenyEntryRowOutput) VerdictScope() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v AllowDenyEntryRow) *string { return v.VerdictScope }).(pulumi.StringPtrOutput)
 }
@@ -103,11 +103,11 @@ func (o AllowDenyEntryRowArrayOutput) Index(i pulumi.IntInput) AllowDenyEntryRow
 // A phishing report in a list (reference, table "Phishing report (list form)").
 type PhishingReport struct {
 	Id string `pulumi:"id"`
-	// The Internet Message ID of the reported mail.
+	// The Internet Message ID of the reported message.
 	OriginalEmailInternetMessageId *string `pulumi:"originalEmailInternetMessageId"`
 	Reasoning                      *string `pulumi:"reasoning"`
 	ReportDate                     *string `pulumi:"reportDate"`
-	// The Internet Message ID of the report mail that the user sent.
+	// The Internet Message ID of the report that the user sent.
 	ReportInternetMessageId *string `pulumi:"reportInternetMessageId"`
 	Reporter                *string `pulumi:"reporter"`
 	Sender                  *string `pulumi:"sender"`
@@ -134,7 +134,7 @@ func (o PhishingReportOutput) Id() pulumi.StringOutput {
 	return o.ApplyT(func(v PhishingReport) string { return v.Id }).(pulumi.StringOutput)
 }
 
-// The Internet Message ID of the reported mail.
+// The Internet Message ID of the reported message.
 func (o PhishingReportOutput) OriginalEmailInternetMessageId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v PhishingReport) *string { return v.OriginalEmailInternetMessageId }).(pulumi.StringPtrOutput)
 }
@@ -147,7 +147,7 @@ func (o PhishingReportOutput) ReportDate() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v PhishingReport) *string { return v.ReportDate }).(pulumi.StringPtrOutput)
 }
 
-// The Internet Message ID of the report mail that the user sent.
+// The Internet Message ID of the report that the user sent.
 func (o PhishingReportOutput) ReportInternetMessageId() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v PhishingReport) *string { return v.ReportInternetMessageId }).(pulumi.StringPtrOutput)
 }
@@ -190,7 +190,7 @@ func (o PhishingReportArrayOutput) Index(i pulumi.IntInput) PhishingReportOutput
 
 // A user or group, and the number of threats that targeted it.
 type TargetedEntity struct {
-	// How many threats there were.
+	// The number of threats.
 	CountThreats int     `pulumi:"countThreats"`
 	FullName     *string `pulumi:"fullName"`
 	JobTitle     *string `pulumi:"jobTitle"`
@@ -211,7 +211,7 @@ func (o TargetedEntityOutput) ToTargetedEntityOutputWithContext(ctx context.Cont
 	return o
 }
 
-// How many threats there were.
+// The number of threats.
 func (o TargetedEntityOutput) CountThreats() pulumi.IntOutput {
 	return o.ApplyT(func(v TargetedEntity) int { return v.CountThreats }).(pulumi.IntOutput)
 }
@@ -248,7 +248,7 @@ func (o TargetedEntityArrayOutput) Index(i pulumi.IntInput) TargetedEntityOutput
 type Threat struct {
 	// The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
 	ActionTaken *string `pulumi:"actionTaken"`
-	// How bad it is, such as `high`.
+	// The severity, such as `high`.
 	Criticality        *string `pulumi:"criticality"`
 	DetectionTime      *string `pulumi:"detectionTime"`
 	Id                 string  `pulumi:"id"`
@@ -262,7 +262,7 @@ type Threat struct {
 	SenderRegistryDate *string `pulumi:"senderRegistryDate"`
 	Source             *string `pulumi:"source"`
 	Subject            *string `pulumi:"subject"`
-	// Why the message was found to be a threat.
+	// Why the service classified the message as a threat.
 	ThreatIndicators []ThreatIndicator `pulumi:"threatIndicators"`
 	ThreatType       *string           `pulumi:"threatType"`
 	Time             *string           `pulumi:"time"`
@@ -289,7 +289,7 @@ func (o ThreatOutput) ActionTaken() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Threat) *string { return v.ActionTaken }).(pulumi.StringPtrOutput)
 }
 
-// How bad it is, such as `high`.
+// The severity, such as `high`.
 func (o ThreatOutput) Criticality() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Threat) *string { return v.Criticality }).(pulumi.StringPtrOutput)
 }
@@ -342,7 +342,7 @@ func (o ThreatOutput) Subject() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v Threat) *string { return v.Subject }).(pulumi.StringPtrOutput)
 }
 
-// Why the message was found to be a threat.
+// Why the service classified the message as a threat.
 func (o ThreatOutput) ThreatIndicators() ThreatIndicatorArrayOutput {
 	return o.ApplyT(func(v Threat) []ThreatIndicator { return v.ThreatIndicators }).(ThreatIndicatorArrayOutput)
 }
@@ -435,7 +435,7 @@ func (o ThreatIndicatorArrayOutput) Index(i pulumi.IntInput) ThreatIndicatorOutp
 
 // A type of threat and its count.
 type ThreatTypeCount struct {
-	// How many threats there were.
+	// The number of threats.
 	CountThreats int     `pulumi:"countThreats"`
 	Type         *string `pulumi:"type"`
 }
@@ -455,7 +455,7 @@ func (o ThreatTypeCountOutput) ToThreatTypeCountOutputWithContext(ctx context.Co
 	return o
 }
 
-// How many threats there were.
+// The number of threats.
 func (o ThreatTypeCountOutput) CountThreats() pulumi.IntOutput {
 	return o.ApplyT(func(v ThreatTypeCount) int { return v.CountThreats }).(pulumi.IntOutput)
 }
@@ -486,7 +486,7 @@ func (o ThreatTypeCountArrayOutput) Index(i pulumi.IntInput) ThreatTypeCountOutp
 
 // The number of threats on one day.
 type ThreatsOnDay struct {
-	// How many threats there were.
+	// The number of threats.
 	CountThreats int    `pulumi:"countThreats"`
 	Date         string `pulumi:"date"`
 }
@@ -506,7 +506,7 @@ func (o ThreatsOnDayOutput) ToThreatsOnDayOutputWithContext(ctx context.Context)
 	return o
 }
 
-// How many threats there were.
+// The number of threats.
 func (o ThreatsOnDayOutput) CountThreats() pulumi.IntOutput {
 	return o.ApplyT(func(v ThreatsOnDay) int { return v.CountThreats }).(pulumi.IntOutput)
 }
@@ -547,7 +547,7 @@ type VipEmployeeRow struct {
 	FullName *string `pulumi:"fullName"`
 	// From the directory.
 	JobTitle *string `pulumi:"jobTitle"`
-	// How the mailbox became a VIP, in the service's words.
+	// How the mailbox became a VIP, as the service describes it.
 	Source    *string `pulumi:"source"`
 	UpdatedAt *string `pulumi:"updatedAt"`
 }
@@ -598,7 +598,7 @@ func (o VipEmployeeRowOutput) JobTitle() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VipEmployeeRow) *string { return v.JobTitle }).(pulumi.StringPtrOutput)
 }
 
-// How the mailbox became a VIP, in the service's words.
+// How the mailbox became a VIP, as the service describes it.
 func (o VipEmployeeRowOutput) Source() pulumi.StringPtrOutput {
 	return o.ApplyT(func(v VipEmployeeRow) *string { return v.Source }).(pulumi.StringPtrOutput)
 }

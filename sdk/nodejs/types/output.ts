@@ -27,7 +27,7 @@ export interface AllowDenyEntryRow {
      */
     value: string;
     /**
-     * Which verdicts the entry overrides.
+     * The verdicts that the entry overrides.
      */
     verdictScope?: string;
 }
@@ -38,13 +38,13 @@ export interface AllowDenyEntryRow {
 export interface PhishingReport {
     id: string;
     /**
-     * The Internet Message ID of the reported mail.
+     * The Internet Message ID of the reported message.
      */
     originalEmailInternetMessageId?: string;
     reasoning?: string;
     reportDate?: string;
     /**
-     * The Internet Message ID of the report mail that the user sent.
+     * The Internet Message ID of the report that the user sent.
      */
     reportInternetMessageId?: string;
     reporter?: string;
@@ -58,7 +58,7 @@ export interface PhishingReport {
  */
 export interface TargetedEntity {
     /**
-     * How many threats there were.
+     * The number of threats.
      */
     countThreats: number;
     fullName?: string;
@@ -74,7 +74,7 @@ export interface Threat {
      */
     actionTaken?: string;
     /**
-     * How bad it is, such as `high`.
+     * The severity, such as `high`.
      */
     criticality?: string;
     detectionTime?: string;
@@ -90,7 +90,7 @@ export interface Threat {
     source?: string;
     subject?: string;
     /**
-     * Why the message was found to be a threat.
+     * Why the service classified the message as a threat.
      */
     threatIndicators: outputs.ThreatIndicator[];
     threatType?: string;
@@ -112,7 +112,7 @@ export interface ThreatIndicator {
  */
 export interface ThreatTypeCount {
     /**
-     * How many threats there were.
+     * The number of threats.
      */
     countThreats: number;
     type?: string;
@@ -123,7 +123,7 @@ export interface ThreatTypeCount {
  */
 export interface ThreatsOnDay {
     /**
-     * How many threats there were.
+     * The number of threats.
      */
     countThreats: number;
     date: string;
@@ -150,7 +150,7 @@ export interface VipEmployeeRow {
      */
     jobTitle?: string;
     /**
-     * How the mailbox became a VIP, in the service's words.
+     * How the mailbox became a VIP, as the service describes it.
      */
     source?: string;
     updatedAt?: string;

@@ -94,7 +94,7 @@ class GetPhishingReportResult:
     @pulumi.getter(name="originalEmailInternetMessageId")
     def original_email_internet_message_id(self) -> Optional[_builtins.str]:
         """
-        The Internet Message ID of the reported mail.
+        The Internet Message ID of the reported message.
         """
         return pulumi.get(self, "original_email_internet_message_id")
 
@@ -112,7 +112,7 @@ class GetPhishingReportResult:
     @pulumi.getter(name="reportInternetMessageId")
     def report_internet_message_id(self) -> Optional[_builtins.str]:
         """
-        The Internet Message ID of the report mail that the user sent.
+        The Internet Message ID of the report that the user sent.
         """
         return pulumi.get(self, "report_internet_message_id")
 

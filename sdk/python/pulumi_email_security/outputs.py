@@ -47,7 +47,7 @@ class AllowDenyEntryRow(dict):
         :param _builtins.str entry_type: The type of the value.
         :param _builtins.str list: `allow` or `deny`.
         :param _builtins.str value: The domain, IP address or mailbox.
-        :param _builtins.str verdict_scope: Which verdicts the entry overrides.
+        :param _builtins.str verdict_scope: The verdicts that the entry overrides.
         """
         pulumi.set(__self__, "entry_type", entry_type)
         pulumi.set(__self__, "id", id)
@@ -110,7 +110,7 @@ class AllowDenyEntryRow(dict):
     @pulumi.getter(name="verdictScope")
     def verdict_scope(self) -> Optional[_builtins.str]:
         """
-        Which verdicts the entry overrides.
+        The verdicts that the entry overrides.
         """
         return pulumi.get(self, "verdict_scope")
 
@@ -133,8 +133,8 @@ class PhishingReport(dict):
         """
         A phishing report in a list (reference, table "Phishing report (list form)").
 
-        :param _builtins.str original_email_internet_message_id: The Internet Message ID of the reported mail.
-        :param _builtins.str report_internet_message_id: The Internet Message ID of the report mail that the user sent.
+        :param _builtins.str original_email_internet_message_id: The Internet Message ID of the reported message.
+        :param _builtins.str report_internet_message_id: The Internet Message ID of the report that the user sent.
         """
         pulumi.set(__self__, "id", id)
         if original_email_internet_message_id is not None:
@@ -163,7 +163,7 @@ class PhishingReport(dict):
     @pulumi.getter(name="originalEmailInternetMessageId")
     def original_email_internet_message_id(self) -> Optional[_builtins.str]:
         """
-        The Internet Message ID of the reported mail.
+        The Internet Message ID of the reported message.
         """
         return pulumi.get(self, "original_email_internet_message_id")
 
@@ -181,7 +181,7 @@ class PhishingReport(dict):
     @pulumi.getter(name="reportInternetMessageId")
     def report_internet_message_id(self) -> Optional[_builtins.str]:
         """
-        The Internet Message ID of the report mail that the user sent.
+        The Internet Message ID of the report that the user sent.
         """
         return pulumi.get(self, "report_internet_message_id")
 
@@ -218,7 +218,7 @@ class TargetedEntity(dict):
         """
         A user or group, and the number of threats that targeted it.
 
-        :param _builtins.int count_threats: How many threats there were.
+        :param _builtins.int count_threats: The number of threats.
         """
         pulumi.set(__self__, "count_threats", count_threats)
         if full_name is not None:
@@ -230,7 +230,7 @@ class TargetedEntity(dict):
     @pulumi.getter(name="countThreats")
     def count_threats(self) -> _builtins.int:
         """
-        How many threats there were.
+        The number of threats.
         """
         return pulumi.get(self, "count_threats")
 
@@ -272,9 +272,9 @@ class Threat(dict):
         """
         A detected threat (reference, table "Threat"). Dates are kept as sent.
 
-        :param Sequence['ThreatIndicator'] threat_indicators: Why the message was found to be a threat.
+        :param Sequence['ThreatIndicator'] threat_indicators: Why the service classified the message as a threat.
         :param _builtins.str action_taken: The action on the message, such as `quarantined`, `moved_to_trash` or `none`.
-        :param _builtins.str criticality: How bad it is, such as `high`.
+        :param _builtins.str criticality: The severity, such as `high`.
         """
         pulumi.set(__self__, "id", id)
         pulumi.set(__self__, "threat_indicators", threat_indicators)
@@ -320,7 +320,7 @@ class Threat(dict):
     @pulumi.getter(name="threatIndicators")
     def threat_indicators(self) -> Sequence['outputs.ThreatIndicator']:
         """
-        Why the message was found to be a threat.
+        Why the service classified the message as a threat.
         """
         return pulumi.get(self, "threat_indicators")
 
@@ -336,7 +336,7 @@ class Threat(dict):
     @pulumi.getter
     def criticality(self) -> Optional[_builtins.str]:
         """
-        How bad it is, such as `high`.
+        The severity, such as `high`.
         """
         return pulumi.get(self, "criticality")
 
@@ -457,7 +457,7 @@ class ThreatTypeCount(dict):
         """
         A type of threat and its count.
 
-        :param _builtins.int count_threats: How many threats there were.
+        :param _builtins.int count_threats: The number of threats.
         """
         pulumi.set(__self__, "count_threats", count_threats)
         if type is not None:
@@ -467,7 +467,7 @@ class ThreatTypeCount(dict):
     @pulumi.getter(name="countThreats")
     def count_threats(self) -> _builtins.int:
         """
-        How many threats there were.
+        The number of threats.
         """
         return pulumi.get(self, "count_threats")
 
@@ -488,7 +488,7 @@ class ThreatsOnDay(dict):
         """
         The number of threats on one day.
 
-        :param _builtins.int count_threats: How many threats there were.
+        :param _builtins.int count_threats: The number of threats.
         """
         pulumi.set(__self__, "count_threats", count_threats)
         pulumi.set(__self__, "date", date)
@@ -497,7 +497,7 @@ class ThreatsOnDay(dict):
     @pulumi.getter(name="countThreats")
     def count_threats(self) -> _builtins.int:
         """
-        How many threats there were.
+        The number of threats.
         """
         return pulumi.get(self, "count_threats")
 
@@ -528,7 +528,7 @@ class VipEmployeeRow(dict):
         :param _builtins.str department: From the directory.
         :param _builtins.str full_name: From the directory.
         :param _builtins.str job_title: From the directory.
-        :param _builtins.str source: How the mailbox became a VIP, in the service's words.
+        :param _builtins.str source: How the mailbox became a VIP, as the service describes it.
         """
         if added_by is not None:
             pulumi.set(__self__, "added_by", added_by)
@@ -597,7 +597,7 @@ class VipEmployeeRow(dict):
     @pulumi.getter
     def source(self) -> Optional[_builtins.str]:
         """
-        How the mailbox became a VIP, in the service's words.
+        How the mailbox became a VIP, as the service describes it.
         """
         return pulumi.get(self, "source")
 

@@ -43,8 +43,8 @@ it("lists all codes grouped by topic", async () => {
 });
 
 it.each([
-  ["ERR_EXSITS", 'error: there is no error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
-  ["\u001b[2J", 'error: there is no error code "\\u{1b}[2J"; `email-security explain` lists all\n'],
+  ["ERR_EXSITS", 'error: unknown error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
+  ["\u001b[2J", 'error: unknown error code "\\u{1b}[2J"; `email-security explain` lists all codes\n'],
 ])("exits 1 for the unknown code %j", async (written, message) => {
   expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: message });
 });

@@ -94,6 +94,6 @@ describe.runIf(hasShell)("--format json", () => {
   it("is rejected together with --events", async () => {
     const { code, stdout, stderr } = await run("rollout", "--events", "--format", "json");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("--events uses standard output itself");
+    expect(stderr).toContain("--events writes to standard output itself");
   });
 });

@@ -12,7 +12,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
 const NO_POSTGRES =
-  'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) next to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
+  'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) in addition to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
 
 let directory: EmptyDirectory;
 let sandbox: Sandbox;
@@ -102,6 +102,6 @@ it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async ()
   await mkdir(other);
   await writeFile(join(other, "package.json"), '{ "name": "@pulumi/pulumi", "version": "3.113.0" }');
   expect((await run({}, "doctor")).stdout.replace(/\s+/g, " ")).toMatch(
-    /fail package pulumi-email-security \S+ beside @pulumi\/pulumi 3\.113\.0 → .* needs @pulumi\/pulumi >=3\.150\.0 <4, and this program has 3\.113\.0: run `npm install @pulumi\/pulumi@3`/,
+    /fail package pulumi-email-security \S+ with @pulumi\/pulumi 3\.113\.0 → .* needs @pulumi\/pulumi >=3\.150\.0 <4, but this program has 3\.113\.0: run `npm install @pulumi\/pulumi@3`/,
   );
 });

@@ -61,7 +61,7 @@ describe("responses that only look like an empty list", () => {
       EMPTY,
       { error: "index is rebuilt" },
       "ERR_WRONG_ENVELOPE",
-      /holds `error` in addition to `results`; it says: index is rebuilt/,
+      /has `error` in addition to `results`; the service reports: index is rebuilt/,
     ],
     ["an error that is no text", NONE, EMPTY, { error: { code: 7 } }, "ERR_WRONG_ENVELOPE", /`error` in addition to/],
     ["an error inside", NONE, { items: [], error: "late" }, {}, "ERR_WRONG_ENVELOPE", /`error` inside/],
@@ -70,8 +70,8 @@ describe("responses that only look like an empty list", () => {
     ["null, and no total", { ...NONE, total: null }, { items: null }, {}, "ERR_INVALID_RESPONSE", /results\.items/],
     ["a total that is a text", { ...NONE, total: "0" }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
     ["a negative total", { ...NONE, total: -1 }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
-    ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /hold 0 items but its total says 3/],
-    ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /asked for page 1, it answered with page 2/],
+    ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
+    ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
     ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /answered 404: no such list/, 404],
   ])("%s", async (_name, numbers, results, more, code, why, status) => {
     await using service = await answering(numbers, results, more, status);
@@ -90,7 +90,7 @@ describe("responses that only look like an empty list", () => {
     for (const read of Object.values(READINGS)) {
       expect(await failure(read(client))).toMatchObject({
         code: "ERR_WRONG_ENVELOPE",
-        message: expect.stringContaining("its two totals, inside and outside `results`, differ"),
+        message: expect.stringContaining("its two totals, inside and outside `results`, are different"),
       });
     }
   });

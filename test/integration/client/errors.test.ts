@@ -24,31 +24,46 @@ type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
 
 describe("error statuses", () => {
   test.each<[number, ErrorClass, string, string]>([
-    [400, client.BadRequestError, "ERR_BAD_REQUEST", "The service found the request invalid; nothing was changed."],
+    [
+      400,
+      client.BadRequestError,
+      "ERR_BAD_REQUEST",
+      "The service rejected the request as invalid; nothing was changed.",
+    ],
     [
       401,
       client.AuthenticationError,
       "ERR_AUTH",
-      "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
+      "The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     ],
     [
       403,
       client.AuthenticationError,
       "ERR_AUTH",
-      "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
+      "The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     ],
     [
       404,
       client.NotFoundError,
       "ERR_NOT_FOUND",
-      "Either it does not exist for this tenant, or this is not the service's address.",
+      "Either it does not exist for this tenant, or the address isn't the service's.",
     ],
-    [409, client.ConflictError, "ERR_CONFLICT", "It exists already, or collides with another entry."],
-    [418, client.UnexpectedStatusError, "ERR_UNEXPECTED_STATUS", "The service's reference does not name this status."],
-    [422, client.UnexpectedStatusError, "ERR_UNEXPECTED_STATUS", "The service's reference does not name this status."],
+    [409, client.ConflictError, "ERR_CONFLICT", "It already exists, or conflicts with another entry."],
+    [
+      418,
+      client.UnexpectedStatusError,
+      "ERR_UNEXPECTED_STATUS",
+      "The service's reference does not define this status.",
+    ],
+    [
+      422,
+      client.UnexpectedStatusError,
+      "ERR_UNEXPECTED_STATUS",
+      "The service's reference does not define this status.",
+    ],
     [429, client.RateLimitedError, "ERR_RATE_LIMITED", "Too many requests; wait, then run again."],
-    [500, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
-    [503, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
+    [500, client.ServerError, "ERR_SERVER", "The service failed. You can safely run again."],
+    [503, client.ServerError, "ERR_SERVER", "The service failed. You can safely run again."],
   ])("maps status %i to its error class and code", async (status, errorClass, code, advice) => {
     const { ofRead, ofWrite, url } = await failuresOf(always(status, { error: "not\u001b[2J today\n" }));
     for (const [error, method] of [
@@ -85,7 +100,7 @@ describe("error statuses", () => {
     for (const error of [ofRead, ofWrite]) {
       expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
     }
-    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered 502. The service failed; running again is safe.`);
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered 502. The service failed. You can safely run again.`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 
@@ -103,7 +118,7 @@ describe("error statuses", () => {
     const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
     expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
     const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
-    expect(ofRead.message).toContain("answered 400: Try later. The service found");
+    expect(ofRead.message).toContain("answered 400: Try later. The service rejected");
   });
 });
 
@@ -184,7 +199,7 @@ describe("redirects", () => {
     expect(ofRead).toMatchObject({
       code: "ERR_REDIRECT",
       status,
-      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is refused because it would carry the API key elsewhere. Configure the address that answers itself.`,
+      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.`,
     });
   });
 
@@ -266,7 +281,7 @@ describe("response timeouts", () => {
     expect(ofRead).toMatchObject({
       code: "ERR_TIMEOUT",
       status: undefined,
-      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
+      message: `GET ${ENTRIES} at ${url} received no complete response within 300 ms. Check the address. If the service is slow, increase the timeout: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
     });
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
@@ -281,7 +296,7 @@ describe("unreadable success responses", () => {
   const { EmptyBodyError, TruncatedBodyError, HtmlResponseError, ContentTypeError } = client;
   const { InvalidResponseError, WrongEnvelopeError, ResponseTooLargeError } = client;
   const html = (shown: string) =>
-    `200 with an HTML page instead of JSON: "${shown}". Is the address that of the service itself, and no sign-in page or proxy in between?`;
+    `200 with an HTML page instead of JSON: "${shown}". Check that the address is the service's own, and not that of a sign-in page or a proxy.`;
 
   test.each<[string, Answerer, ErrorClass, string, string]>([
     [
@@ -289,28 +304,28 @@ describe("unreadable success responses", () => {
       raw("", "application/json"),
       EmptyBodyError,
       "ERR_EMPTY_BODY",
-      "200 with an empty body where JSON was due",
+      "200 with an empty body instead of JSON",
     ],
     [
       "no body at all",
       raw("", undefined, 204),
       EmptyBodyError,
       "ERR_EMPTY_BODY",
-      "204 with an empty body where JSON was due",
+      "204 with an empty body instead of JSON",
     ],
     [
       "half a body",
       raw('{"results": {', "application/json"),
       TruncatedBodyError,
       "ERR_TRUNCATED_BODY",
-      `200 with JSON that can't be read or breaks off: '{"results": {'`,
+      `200 with JSON that is invalid or truncated: '{"results": {'`,
     ],
     [
       "a body in whose middle the connection breaks",
       (_request, response) => breakOff(response, 200),
       TruncatedBodyError,
       "ERR_TRUNCATED_BODY",
-      "200 with a body that broke off: the connection ended in its middle",
+      "200 with a truncated body: the connection ended before the end of the body",
     ],
     [
       "chunks in whose middle the connection ends",
@@ -320,7 +335,7 @@ describe("unreadable success responses", () => {
       },
       TruncatedBodyError,
       "ERR_TRUNCATED_BODY",
-      "200 with a body that broke off: the connection ended in its middle",
+      "200 with a truncated body: the connection ended before the end of the body",
     ],
     [
       "HTML",
@@ -348,49 +363,49 @@ describe("unreadable success responses", () => {
       always(200, []),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
-      "200, but its body is not what the reference says: the body: Invalid input: expected object, received array",
+      "200, but its body doesn't match the reference: the body: Invalid input: expected object, received array",
     ],
     [
       "null",
       always(200, null),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
-      "200, but its body is not what the reference says: the body: Invalid input: expected object, received null",
+      "200, but its body doesn't match the reference: the body: Invalid input: expected object, received null",
     ],
     [
       "no envelope",
       always(200, { items: [] }),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
-      "200, but its body is not what the reference says: results: Invalid input: expected object, received undefined",
+      "200, but its body doesn't match the reference: results: Invalid input: expected object, received undefined",
     ],
     [
       "results of another shape",
       always(200, { results: "none" }),
       InvalidResponseError,
       "ERR_INVALID_RESPONSE",
-      "200, but its body is not what the reference says: results: Invalid input: expected object, received string",
+      "200, but its body doesn't match the reference: results: Invalid input: expected object, received string",
     ],
     [
       "another envelope",
       always(200, { results: [] }),
       WrongEnvelopeError,
       "ERR_WRONG_ENVELOPE",
-      "200, but `results` is an array where the reference has an object",
+      "200, but `results` is an array, but the reference has an object",
     ],
     [
       "the envelope of an error",
       always(200, { error: "no\u001b[2J" }),
       WrongEnvelopeError,
       "ERR_WRONG_ENVELOPE",
-      "200, but it holds `error` instead of `results`; it says: no\\u{1b}[2J",
+      "200, but it has `error` instead of `results`; the service reports: no\\u{1b}[2J",
     ],
     [
       "too large a body",
       always(200, { results: "x".repeat(3000) }),
       ResponseTooLargeError,
       "ERR_RESPONSE_TOO_LARGE",
-      "more than 2000 bytes; reading stopped there",
+      "more than 2000 bytes; reading was stopped",
     ],
   ])("%s", async (_name, answer, errorClass, code, what) => {
     const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });

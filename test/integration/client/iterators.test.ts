@@ -237,11 +237,11 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
       "a list that grows with every request",
       (request) => ["a", "b", "c", ...Array.from({ length: request }, (_, at) => `x${at}`)].reverse(),
       (list) => list.length,
-      "its total went from 11 to 12",
+      "its total changed from 11 to 12",
       10,
     ],
-    ["a total that nothing holds", () => ["a"], () => 7, "its pages hold 1 items but its total says 7", 10],
-    ["a total that is too small", () => ["a", "b"], () => 1, "its pages hold 2 items but its total says 1", 5],
+    ["a total that nothing holds", () => ["a"], () => 7, "its pages have 1 items, but its total is 7", 10],
+    ["a total that is too small", () => ["a", "b"], () => 1, "its pages have 2 items, but its total is 1", 5],
   ])("raises ERR_LIST_UNSTABLE for %s", async (_name, listAt, totalOf, why, requests) => {
     await using service = await serve(list, listAt, totalOf);
     await using client = new TestClient(service);
@@ -252,7 +252,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     expect(await failure(reading)).toMatchObject({
       name: "ListUnstableError",
       code: "ERR_LIST_UNSTABLE",
-      message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
+      message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Someone may be changing it; run again later.`,
     });
     expect(new Set(given).size).toBe(given.length);
     expect(service.received).toHaveLength(requests);
@@ -271,7 +271,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
     await using client = new TestClient(service);
     expect(await failure(all(iterate(client), list))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: expect.stringContaining("came twice"),
+      message: expect.stringContaining("was listed twice"),
     });
     expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
   });
@@ -300,16 +300,16 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %
 test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>([
   ["threats", (c) => c.threats.iterate({ minutes_ago: 0 }), "minutes_ago must be a whole number"],
   ["pages of threats", (c) => c.threats.iterate({ page_size: 101 }), "page_size must be a whole number"],
-  ["a page of threats", (c) => c.threats.iterate({ extra: { page: 2 } }), 'extra holds "page"'],
+  ["a page of threats", (c) => c.threats.iterate({ extra: { page: 2 } }), 'extra contains "page"'],
   ["reports", (c) => c.phishingReports.iterate({ minutes_ago: 1.5 }), "minutes_ago must be a whole number"],
   ["days", (c) => c.metrics.iterateThreatsOverTime({ days: -1 }), "days must be a whole number"],
   ["VIPs", (c) => c.vipEmployees.iterate({ sort: "up" as "asc" }), "sort must be"],
   ["threats of null", (c) => c.threats.iterate(null as never), "query must be an object, not null"],
-  ["page two", (c) => c.threats.iterate({ page: 2 } as never), 'query holds "page"'],
+  ["page two", (c) => c.threats.iterate({ page: 2 } as never), 'query contains "page"'],
   ["reports of a text", (c) => c.phishingReports.iterate("x" as never), "query must be an object"],
   ["days of a list", (c) => c.metrics.iterateThreatsOverTime([] as never), "query must be an object"],
   ["VIPs of null", (c) => c.vipEmployees.iterate(null as never), "query must be an object"],
-  ["VIPs by no text", (c) => c.vipEmployees.iterate({ q: 5 as never }), "q must be a text, not 5"],
+  ["VIPs by no text", (c) => c.vipEmployees.iterate({ q: 5 as never }), "q must be a string, not 5"],
   ["entries of null", (c) => c.allowDenyEntries.iterate(null as never), "query must be an object"],
   ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
 ])("rejects an invalid query before any request: %s", async (_name, iterate, message) => {
@@ -382,7 +382,7 @@ describe("VIP rows that are hard to distinguish", () => {
       );
       await using client = new TestClient(service);
       expect(await failure(all(vips.iterate(client), vips))).toMatchObject({
-        message: expect.stringContaining(`in 5 attempts: ${named} came twice. `),
+        message: expect.stringContaining(`in 5 attempts: ${named} was listed twice. `),
       });
     }
   });

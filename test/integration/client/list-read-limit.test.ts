@@ -39,7 +39,7 @@ describe("list reads that exceed 30 minutes", () => {
     await using client = new TestClient(service, { time });
     expect(await failure(read(client))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: `The ${name} did not end within 30 minutes, and reading it was stopped: 31 pages had come, with 31 items of the 1000000 that it announces. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+      message: `Reading the ${name} was stopped, because it did not end within 30 minutes. It returned 31 pages with 31 items of the announced 1000000, which are not used. The service is too slow, or its paging is broken; run again later.`,
     });
     expect(service.received).toHaveLength(31);
   });

@@ -124,31 +124,31 @@ describe("list that never settles", () => {
       "a total that changes with every page",
       (request, response, index) =>
         json(response, 200, page(entriesFrom((pageOf(request) - 1) * 200, 200), { total: 1000 + index })),
-      /its total went from 1008 to 1009/,
+      /its total changed from 1008 to 1009/,
       10,
     ],
     [
       "a total that is too large",
       (request, response) => json(response, 200, page(pageOf(request) === 1 ? entriesFrom(0, 3) : [], { total: 1e9 })),
-      /its pages hold 3 items but its total says 1000000000/,
+      /its pages have 3 items, but its total is 1000000000/,
       10,
     ],
     [
       "a total that is too small",
       (_request, response) => json(response, 200, page(entriesFrom(0, 3), { total: 1 })),
-      /its pages hold 3 items but its total says 1\b/,
+      /its pages have 3 items, but its total is 1\b/,
       5,
     ],
     [
       "one page for ever",
       (_request, response) => json(response, 200, page(entriesFrom(7, 200), { total: 1e9 })),
-      /7 came twice/,
+      /7 was listed twice/,
       10,
     ],
     [
       "one page for ever, and no total",
       (_request, response) => json(response, 200, { results: { items: entriesFrom(7, 2), total: null } }),
-      /7 came twice/,
+      /7 was listed twice/,
       10,
     ],
   ])("%s", async (_name, answer, why, requests) => {
@@ -158,7 +158,7 @@ describe("list that never settles", () => {
     expect(error).toBeInstanceOf(ListUnstableError);
     expect(error).toMatchObject({ code: "ERR_LIST_UNSTABLE", message: expect.stringMatching(why) });
     expect((error as Error).message).toMatch(
-      /^The deny list could not be read consistently in 5 attempts: .*\. Somebody may be changing it; run again when it is quiet\.$/,
+      /^The deny list could not be read consistently in 5 attempts: .*\. Someone may be changing it; run again later\.$/,
     );
     expect(service.received).toHaveLength(requests);
   });
@@ -171,7 +171,7 @@ describe("list that never settles", () => {
     await using client = new TestClient(service);
     expect(await failure(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: expect.stringContaining("page 2 is page 1 again"),
+      message: expect.stringContaining("page 2 is the same as page 1"),
     });
     expect(service.received).toHaveLength(10);
   });
@@ -206,7 +206,7 @@ describe("service with its own way of paging", () => {
     expect(await failure(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_RESPONSE_TOO_LARGE",
       message: expect.stringContaining(
-        "answered 200, but it lists 50001 items where a page has at most 200; more than 50000 are not read",
+        "answered 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
       ),
     });
   });
@@ -219,7 +219,7 @@ describe("service with its own way of paging", () => {
     const other = { ...entry("a"), value: "other.example" };
     rows[2] = other;
     expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
-      message: expect.stringContaining("a came twice"),
+      message: expect.stringContaining("a was listed twice"),
     });
   });
 });

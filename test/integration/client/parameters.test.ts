@@ -169,11 +169,11 @@ describe("arguments out of range", () => {
       'entity_type must be "user" or "group", not "team\\u{a}"',
     ],
     ["metrics.topTargetedEntities", { entity_type_parameter: "" }, "entity_type_parameter is empty"],
-    ["metrics.topTargetedEntities", { entity_type_parameter: 7 }, "entity_type_parameter must be a text, not 7"],
+    ["metrics.topTargetedEntities", { entity_type_parameter: 7 }, "entity_type_parameter must be a string, not 7"],
     [
       "metrics.topTargetedEntities",
       { entity_type_parameter: "days", entity_type: "user", days: 7 },
-      'entity_type_parameter can\'t be "days": that is the name of the period',
+      'entity_type_parameter can\'t be "days", because the period has that name',
     ],
   ])("rejects %s with %j", async (name, query, message) => {
     expect(await refused(name, query)).toBe(message);
@@ -181,21 +181,21 @@ describe("arguments out of range", () => {
 
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
     // "emails array length | 1 to 1000 | VIP remove"
-    ["no address", (c) => c.vipEmployees.remove([]), "emails is empty; give at least one address"],
+    ["no address", (c) => c.vipEmployees.remove([]), "emails is empty; specify at least one address"],
     [
       "1001 addresses",
       (c) => c.vipEmployees.remove(Array.from({ length: 1001 }, () => "a@example.com")),
-      "emails holds 1001 addresses; one request takes at most 1000",
+      "emails has 1001 addresses; one request can have at most 1000",
     ],
     [
       "one address that isn't a list",
       (c) => c.vipEmployees.remove("a@example.com" as never),
-      "emails must be a list of addresses",
+      "emails must be an array of addresses",
     ],
     [
       "an address that is no text",
       (c) => c.vipEmployees.add(["a@example.com", undefined] as never),
-      "emails[1] must be a text, not undefined",
+      "emails[1] must be a string, not undefined",
     ],
     ["an edit of nobody", (c) => c.vipEmployees.editComment(" ", "x"), "email is empty"],
     [
@@ -206,7 +206,7 @@ describe("arguments out of range", () => {
     [
       "an entry of no text",
       (c) => c.allowDenyEntries.create({ list: "deny", entry_type: "ip", value: 7 as never }),
-      "value must be a text, not 7",
+      "value must be a string, not 7",
     ],
   ])("%s", async (_name, call, message) => {
     await using service = await serviceOf("threats.list");
@@ -227,7 +227,7 @@ describe("invalid queries", () => {
       expect(await refused(name, query as never)).toBe(`query must be an object, not ${shown}`);
     }
     expect(await refused(name, { minutesAgo: 5 })).toMatch(
-      /^query holds "minutesAgo", which this call does not take; it takes (minutes_ago|days|q|list), /,
+      /^query contains "minutesAgo", which isn't a parameter of this call; the parameters are (minutes_ago|days|q|list), /,
     );
     if (SETTINGS.includes(name)) {
       for (const [q, shown] of [
@@ -236,7 +236,7 @@ describe("invalid queries", () => {
         [[], "[]"],
         [5, "5"],
       ]) {
-        expect(await refused(name, { q })).toBe(`q must be a text, not ${shown}`);
+        expect(await refused(name, { q })).toBe(`q must be a string, not ${shown}`);
       }
     } else {
       for (const [extra, shown] of [
@@ -260,7 +260,7 @@ describe("invalid request bodies", () => {
   ];
   type Write = (client: SettingsClient, value: never) => Promise<unknown>;
   const refusals = (property: string, call: Write): [string, Write, unknown, string][] =>
-    NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a text, not ${shown}`]);
+    NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a string, not ${shown}`]);
 
   test.each<[string, Write, unknown, string]>([
     ...refusals("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
@@ -268,7 +268,7 @@ describe("invalid request bodies", () => {
       "comment",
       (c, comment) => c.vipEmployees.editComment("a@example.com", comment),
       undefined,
-      "comment must be a text, not undefined",
+      "comment must be a string, not undefined",
     ],
     ...refusals("comment", (c, comment) => c.vipEmployees.add(["a@example.com"], comment)),
     ...refusals("comment", (c, comment) => c.allowDenyEntries.create({ ...entry, comment })),
@@ -293,22 +293,22 @@ describe("invalid request bodies", () => {
       "change",
       (c, change) => c.allowDenyEntries.update("e1", change),
       value,
-      "change is empty; give at least one of list, verdict_scope, comment",
+      "change is empty; set at least one of list, verdict_scope, comment",
     ]),
     [
       "change",
       (c, change) => c.allowDenyEntries.update("e1", change),
       { value: "x", comment: "y" },
-      'change holds "value", which this call does not take; it takes list, verdict_scope, comment',
+      'change contains "value", which isn\'t a parameter of this call; the parameters are list, verdict_scope, comment',
     ],
     [
       "entry",
       (c, given) => c.allowDenyEntries.create(given),
       { ...entry, verdictScope: "global" },
-      'entry holds "verdictScope", which this call does not take; it takes id, list, entry_type, value, verdict_scope, comment, created_at, created_by',
+      'entry contains "verdictScope", which isn\'t a parameter of this call; the parameters are id, list, entry_type, value, verdict_scope, comment, created_at, created_by',
     ],
     ["list", (c, list) => c.allowDenyEntries.readAll(list), undefined, 'list must be "allow" or "deny", not undefined'],
-    ["emails", (c, emails) => c.vipEmployees.add(emails), new Array(1), "emails[0] must be a text, not undefined"],
+    ["emails", (c, emails) => c.vipEmployees.add(emails), new Array(1), "emails[0] must be a string, not undefined"],
   ])("rejects %s of call %# before any request: %s, given %j", async (_name, call, value, message) => {
     await using service = await serviceOf("threats.list");
     await using client = new TestClient(service);
@@ -372,7 +372,7 @@ describe("extra query parameters", () => {
     for (const own of ownOf(name)) {
       for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
         expect(await refused(name, { ...query, extra: { [own]: 2 } })).toBe(
-          `extra holds "${own}", for which this call has a property of its own; give it there`,
+          `extra contains "${own}", but this call has its own property for it; use that`,
         );
       }
     }
@@ -381,7 +381,7 @@ describe("extra query parameters", () => {
   test("can't repeat the renamed entity type parameter", async () => {
     const name = "metrics.topTargetedEntities";
     const query = { entity_type: "group", entity_type_parameter: "kind" };
-    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra holds "kind"');
+    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra contains "kind"');
     expect(await sent(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
   });
 
@@ -398,7 +398,7 @@ describe("extra query parameters", () => {
     [["a", "b"], '["a","b"]'],
   ])("can't have the value %j", async (value, shown) => {
     expect(await refused("threats.list", { extra: { risk: value } })).toBe(
-      `extra.risk must be a text, a finite number or a boolean, not ${shown}`,
+      `extra.risk must be a string, a finite number or a boolean, not ${shown}`,
     );
   });
 });

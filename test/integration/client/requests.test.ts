@@ -136,9 +136,9 @@ describe("invalid arguments", () => {
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
     ...[
       ["", "id is empty"],
-      [".", 'id can\'t be ".": in an address, that is a directory'],
-      ["..", 'id can\'t be "..": in an address, that is a directory'],
-      ["half \ud83d", "id holds half a character (an unpaired surrogate), which no address can carry"],
+      [".", 'id can\'t be ".", because a URL treats that as a directory'],
+      ["..", 'id can\'t be "..", because a URL treats that as a directory'],
+      ["half \ud83d", "id contains half a character (an unpaired surrogate), which a URL can't contain"],
     ].flatMap(([id = "", reason = ""]): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
       [`an update of id ${JSON.stringify(id)}`, (c) => c.allowDenyEntries.update(id, {}), reason],
       [`a deletion of id ${JSON.stringify(id)}`, (c) => c.allowDenyEntries.delete(id), reason],
@@ -193,14 +193,14 @@ describe("invalid arguments", () => {
       'entry_type must be "domain" or "ip" or "email_address", not "url"',
     ],
     ["no value", (c) => c.allowDenyEntries.create({ ...added, value: "" }), "value is empty"],
-    ["no address to add", (c) => c.vipEmployees.add([]), "emails is empty; give at least one address"],
+    ["no address to add", (c) => c.vipEmployees.add([]), "emails is empty; specify at least one address"],
     ["an empty address to add", (c) => c.vipEmployees.add(["a@example.com", " "]), "emails[1] is empty"],
     ["an empty address to edit", (c) => c.vipEmployees.editComment("", "x"), "email is empty"],
-    ["no address to remove", (c) => c.vipEmployees.remove([]), "emails is empty; give at least one address"],
+    ["no address to remove", (c) => c.vipEmployees.remove([]), "emails is empty; specify at least one address"],
     [
       "1001 addresses to remove",
       (c) => c.vipEmployees.remove(Array.from({ length: 1001 }, () => "a@example.com")),
-      "emails holds 1001 addresses; one request takes at most 1000",
+      "emails has 1001 addresses; one request can have at most 1000",
     ],
   ])("%s", async (_name, call, message) => {
     await using service = await startService();
@@ -245,14 +245,14 @@ describe("base URL", () => {
     expect(client.baseUrl).toBe("http://mail-security.example");
   });
 
-  const advice = "Give an address such as https://mail-security.example.";
+  const advice = "Set it to an address such as https://mail-security.example.";
   test.each([
-    ["", `is not a URL. ${advice}`],
-    ["mail-security.example", `is not a URL. ${advice}`],
-    ["mail-security.example:8443", `does not begin with https:// or http://. ${advice}`],
-    ["ftp://mail-security.example", `does not begin with https:// or http://. ${advice}`],
-    ["https://user@mail-security.example", `holds a user name or a password. ${advice}`],
-    ["https://:password@mail-security.example", `holds a user name or a password. ${advice}`],
+    ["", `isn't a valid URL. ${advice}`],
+    ["mail-security.example", `isn't a valid URL. ${advice}`],
+    ["mail-security.example:8443", `doesn't start with https:// or http://. ${advice}`],
+    ["ftp://mail-security.example", `doesn't start with https:// or http://. ${advice}`],
+    ["https://user@mail-security.example", `contains a user name or a password. ${advice}`],
+    ["https://:password@mail-security.example", `contains a user name or a password. ${advice}`],
     [
       "https://mail-security.example/x?key=1",
       `has a query or a fragment after "https://mail-security.example/x". ${advice}`,
@@ -271,7 +271,7 @@ describe("base URL", () => {
       "http://[2001:db8::1]",
     ].map((url) => [
       url,
-      `is "${url}": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
+      `is "${url}": plain http would send the API key unencrypted. Use https. If you really need http, set allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     ]),
   ])("rejects %j", (baseUrl, reason) => {
     expect(() => new SettingsClient({ baseUrl: baseUrl ?? "", apiKey: KEY })).toThrow(
@@ -287,12 +287,12 @@ describe("base URL", () => {
 describe("invalid API keys", () => {
   test.each([
     ["", "is empty"],
-    ["key\n", "holds white space, a line break or a character outside ASCII"],
-    ["key\r\nx-evil: 1", "holds white space, a line break or a character outside ASCII"],
-    [" key", "holds white space, a line break or a character outside ASCII"],
-    ["ключ", "holds white space, a line break or a character outside ASCII"],
-    ["key\u{feff}", "holds white space, a line break or a character outside ASCII"],
-    ["key\u0000", "holds white space, a line break or a character outside ASCII"],
+    ["key\n", "contains white space, a line break or a non-ASCII character"],
+    ["key\r\nx-evil: 1", "contains white space, a line break or a non-ASCII character"],
+    [" key", "contains white space, a line break or a non-ASCII character"],
+    ["ключ", "contains white space, a line break or a non-ASCII character"],
+    ["key\u{feff}", "contains white space, a line break or a non-ASCII character"],
+    ["key\u0000", "contains white space, a line break or a non-ASCII character"],
     [undefined as unknown as string, "is empty"],
   ])("%j", (apiKey, reason) => {
     const make = () => new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });

@@ -109,7 +109,7 @@ describe("missing required fields", () => {
       outcomeUnknown: true,
       body: { results: row },
       message: expect.stringMatching(
-        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200, but its body is not what the reference says: `),
+        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200, but its body doesn't match the reference: `),
       ),
     });
     expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);
@@ -131,7 +131,7 @@ describe("missing required fields", () => {
       expect(await failure(readingOf({ results }, add))).toMatchObject({
         code: "ERR_INVALID_RESPONSE",
         outcomeUnknown: true,
-        message: expect.stringMatching(/: results: none of added, already_vip and not_in_org is there$/),
+        message: expect.stringMatching(/: results: added, already_vip and not_in_org are all missing$/),
       });
     }
     for (const name of ["added", "already_vip", "not_in_org"]) {
@@ -182,7 +182,7 @@ describe("mailboxes outside the organization", () => {
           outcomeUnknown: false,
           request: { method: "POST", path: "/api/v1/settings/vip_employees" },
           message:
-            "x@else.example, y\\u{7}@else.example aren't mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+            "According to the service, x@else.example, y\\u{7}@else.example aren't mailboxes of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.",
         });
         expect(service.received).toHaveLength(1);
       }
@@ -192,7 +192,7 @@ describe("mailboxes outside the organization", () => {
   test("names at most ten addresses in the message", async () => {
     const add = (addresses: string[]) =>
       failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
-    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example isn't a mailbox of/);
+    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^According to the service, x@else\.example isn't a mailbox of/);
     const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
     const error = (await add(many)) as Error & { addresses: string[] };
     expect(error.message).toMatch(/x9@else\.example and 2 more aren't mailboxes of/);

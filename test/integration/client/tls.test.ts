@@ -57,7 +57,7 @@ describe("service with an unverified identity", () => {
     await using _client = client;
     const error = await failure(create(client));
     expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
-    expect(String(error)).toMatch(/NODE_EXTRA_CA_CERTS.*NODE_TLS_REJECT_UNAUTHORIZED=0 is not followed/);
+    expect(String(error)).toMatch(/NODE_EXTRA_CA_CERTS.*NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored/);
     expect(service.received).toEqual([]);
   });
 

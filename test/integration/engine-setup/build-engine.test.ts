@@ -85,7 +85,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     using workshop = new Workshop();
     const env = { ...workshop.env, PATH: workshop.programs };
     await expect(buildEngine({ env, log: silent })).rejects.toThrow(
-      /there is no `go` on PATH[\s\S]*install Go 1\.25\.11 or later/,
+      /`go` isn't on PATH[\s\S]*install Go 1\.25\.11 or later/,
     );
     fakeGo(workshop, { release: "go1.22.2" });
     await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow(

@@ -112,11 +112,11 @@ it("prints each finding once with the tenants that share it", async () => {
 Not all could be read, so there may be more:
   refused, the tenant: GET /api/v1/settings/allow_deny_entries at
     URL answered 401: no. The service does not accept this
-    API key here; check the key, and that it belongs to this address and tenant.
+    API key; check the key, and that it belongs to this address and tenant.
     [ERR_AUTH]
   keyless, the tenant: tenants.yaml:12: the key of "keyless" can't be used:
     the environment variable KEYLESS_KEY is not set. Set it to the tenant's API
-    key, or name another source under \`key\`. [ERR_ROLLOUT_KEY]
+    key, or specify another source under \`key\`. [ERR_ROLLOUT_KEY]
 `);
   expect({ code, stderr }).toEqual({
     code: 1,

@@ -104,7 +104,7 @@ function found(): Record<string, string> {
 it("writes every tenant's entries from one read of each list", async () => {
   const first = await site("--output", "fleet.json");
   expect(first).toMatchObject({ code: 0, stderr: "Wrote fleet.json.\n" });
-  expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files next to it, 0\.\d MB in all\.\n$/);
+  expect(first.stdout).toMatch(/^Wrote out\/index\.html and 11 files next to it, 0\.\d MB in total\.\n$/);
   expect(sandbox.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
     ...Array.from({ length: 6 }, () => "allow_deny_entries"),
     ...Array.from({ length: 3 }, () => "vip_employees"),
@@ -159,7 +159,7 @@ it("shows only the rollouts that reached a tenant on its page", async () => {
   const rollouts = read("rollouts.html");
   expect(rollouts).toContain(`href="rollouts/${done}.html"`);
   expect(rollouts).not.toContain(foreign);
-  expect(rollouts).toContain("1 unchanged and 1 to do");
+  expect(rollouts).toContain("1 unchanged and 1 pending");
   expect(read("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
   expect(read("tenants/globex.html")).not.toContain(done);
 });
@@ -207,7 +207,7 @@ it("shows nothing of another tenant that a key opens", async () => {
 
 it("writes the site and exits with 1 when a tenant is unreadable", async () => {
   directory.write("tenants.yaml", targets("acme: {}, keyless: {}"));
-  expect(await site()).toMatchObject({ code: 1, stderr: "warning: of 2, 1 could not be read.\n" });
+  expect(await site()).toMatchObject({ code: 1, stderr: "warning: 1 of 2 tenants could not be read.\n" });
   expect(read("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
   expect(found()["deny evil.example"]).toBe("acme, keyless");
 });

@@ -105,7 +105,7 @@ it.each([
     knownBy: "the state of its stack",
     backend: undefined,
     named: [],
-    why: /^it holds 2 of the 2 entries and VIPs that the stack declared/,
+    why: /^it has 2 of the 2 entries and VIPs that the stack declared/,
   },
 ])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
   const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };

@@ -110,15 +110,15 @@ Notes about the files, which --format json shows: 1.
 Not read (3 tenants):
   refused: with a wrong key
       GET /api/v1/settings/vip_employees at URL answered
-        401: no. The service does not accept this API key here; check the key,
-        and that it belongs to this address and tenant. [ERR_AUTH]
+        401: no. The service does not accept this API key; check the key, and
+        that it belongs to this address and tenant. [ERR_AUTH]
   keyless: with a wrong key
       tenants.yaml:13: the key of "keyless" can't be used: the environment
-        variable KEYLESS_KEY is not set. Set it to the tenant's API key, or name
-        another source under \`key\`. [ERR_ROLLOUT_KEY]
+        variable KEYLESS_KEY is not set. Set it to the tenant's API key, or
+        specify another source under \`key\`. [ERR_ROLLOUT_KEY]
   broken: that can't be judged
       Its settings files can't be used: settings/broken.yaml:2:8 error: value
-        "nonsense" is not a whole domain: it has no dot (invalid-value)
+        "nonsense" isn't a full domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]
 
 Drifted or behind, which is not known here (2 tenants):
@@ -149,7 +149,7 @@ What to do next:
     them. Remove them in the console, set a \`mode\` that does (\`exclusive\`, or
     \`exclusive-allows\` for allows), or declare them.
 `);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: 3 of 7 tenants could not be read.\n" });
 });
 
 it("creates no journal when a read-only command names a missing one", async () => {
@@ -159,7 +159,7 @@ it("creates no journal when a read-only command names a missing one", async () =
     ["find", "evil.example", "--all"],
     ["why", "evil.example", "--tenant", "acme"],
   ];
-  const expectedError = 'error: There is no rollouts\' journal at "no\\u{1b}where.db", and none was made: ';
+  const expectedError = 'error: There is no rollout journal at "no\\u{1b}where.db", and none was created: ';
   for (const verb of readers) {
     const named = await emailSecurity(directory.root, [...verb, "--database", "no\u001bwhere.db"], keys());
     expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
@@ -175,7 +175,7 @@ it("creates no journal when a read-only command names a missing one", async () =
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
   const unnamed = await emailSecurity(directory.root, ["rollout", "history"], keys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
-  expect(unnamed.stderr).toContain('no rollouts\' journal at ".email-security/rollouts.db"');
+  expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
   const made = readdirSync(directory.root).filter((name) => /where|email-security|all/.test(name));
   expect(made).toEqual([]);
@@ -185,7 +185,7 @@ it("shows an example when the targets file is missing", async () => {
   const { code, stderr } = await status("--targets", "tenant.yaml");
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `error: "tenant.yaml" can't be read: there is no such file; did you mean tenants.yaml? It says which tenants there are. Name the right one, or write one, as: [ERR_ROLLOUT_TARGETS]
+    stderr: `error: "tenant.yaml" can't be read: the file doesn't exist; did you mean tenants.yaml? This file lists the tenants. Specify the correct file, or create one: [ERR_ROLLOUT_TARGETS]
   version: 1
   project: email-security
   tenants:
@@ -402,7 +402,7 @@ it("notifies about new drift only once with --notify", async () => {
   const refused = await run("--notify", "other.json");
   expect([refused.code, hook.received.length]).toEqual([1, 4]);
   expect(refused.stderr).toBe(
-    "warning: Not everybody could be told: webhook answered 404. It will be told again the next time.\n",
+    "warning: Some notices could not be delivered: webhook returned 404. It will be told again the next time.\n",
   );
   expect(existsSync(join(directory.root, "other.json"))).toBe(false);
 

@@ -83,7 +83,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
     const { code, stderr } = await run("closed.db", "rollout", "abandon", rollout);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      disk === "full" ? "the disk is full. Make room" : "the file system is read-only. Mount it",
+      disk === "full" ? "the disk is full. Free some space" : "the file system is read-only. Mount it",
     );
     expect(stderr).not.toContain("ulimit");
   });

@@ -66,13 +66,13 @@ it("writes nothing when the policy is violated or a value is invalid", async () 
   using directory = repository();
   const email = commandLine(directory.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
-  expect(policy.stderr).toContain('"evil.example" names no ticket');
+  expect(policy.stderr).toContain('"evil.example" has no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
   const unread = await email("add", "deny", "evil.example", "\u001b[31mred", "192.0.2.0/24", "--ticket", "INC-2");
   expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');
   expect(commandsIn(unread.output)).toEqual([]);
   const nothing = await email("add");
-  expect(nothing.stderr).toContain("only in a terminal does it ask");
+  expect(nothing.stderr).toContain("the prompts need a terminal");
   expect([policy.code, unread.code, nothing.code]).toEqual([1, 1, 1]);
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS);
 });
@@ -92,7 +92,7 @@ it("continues without the tenant's mail when the service fails", async () => {
   );
   const refused = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
   const failed = await commandLine(directory.path, refused)(...args);
-  expect(failed.stdout).toContain("Did not look at the tenant: ");
+  expect(failed.stdout).toContain("The tenant was not checked: ");
   expect([looked.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");
 });
@@ -113,10 +113,10 @@ it("reports whether the tenant holds an already declared entry", async () => {
     "evil.example",
   );
   expect(run.stdout).toMatch(
-    /^there already: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
+    /^already declared: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
   );
   expect(run.stdout).toContain(
-    "there already: deny of evil.example (settings.yaml:4)\n  The tenant does not have it.\n",
+    "already declared: deny of evil.example (settings.yaml:4)\n  The tenant doesn't have it.\n",
   );
   expect(run.stdout).toContain("There is nothing to change.\n");
   expect(run.code).toBe(0);

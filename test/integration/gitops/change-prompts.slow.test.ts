@@ -6,6 +6,7 @@ import { COMMAND, type CommandRun, commandLine } from "../../support/command-lin
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsDirectory } from "../../support/settings-directory";
 import { atTerminal } from "../../support/terminal";
+import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
@@ -19,9 +20,9 @@ it("prompts in a terminal and writes after confirmation", async () => {
   await terminal.type("Which domains", `192.0.2.0/24${ENTER}`);
   await terminal.type("is a range of addresses", `\u0015hxxps://evil[.]example/x${ENTER}`);
   await terminal.type("For how long?", `2099-12-31${ENTER}`);
-  await terminal.type("On what ticket?", `INC-1${ENTER}`);
+  await terminal.type("Which ticket?", `INC-1${ENTER}`);
   await terminal.type("Why?", ENTER);
-  await terminal.type("Who answers for it?", ENTER);
+  await terminal.type("Who is responsible for it?", ENTER);
   await terminal.type("+  - value: evil.example", "");
   await terminal.type("Write it?", "y");
   const { code, text } = await terminal.ended;
@@ -61,7 +62,8 @@ async function given(directory: string, input: string | (() => string), ...args:
     more();
   }
   const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code: code ?? -1, ...texts, output: texts.stdout + texts.stderr };
+  const stderr = unwrapError(texts.stderr);
+  return { code: code ?? -1, stdout: texts.stdout, stderr, output: texts.stdout + stderr };
 }
 
 it("reads values from standard input, all or none", async () => {
@@ -74,11 +76,11 @@ it("reads values from standard input, all or none", async () => {
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
 
   const some = await given(directory.path, "good.example\nno domain\n", ...args);
-  expect(some.stderr).toContain("Not every value can be read, so nothing was written:");
+  expect(some.stderr).toContain("Nothing was written, because some values are invalid:");
   const empty = await given(directory.path, "# nothing\n", ...args);
-  expect(empty.stderr).toContain("There is no value.");
+  expect(empty.stderr).toContain("There are no values.");
   const mixedInput = await given(directory.path, "a.example\n", "add", "deny", "-", "b.example");
-  expect(mixedInput.stderr).toContain("Give values, or - alone");
+  expect(mixedInput.stderr).toContain("Give values, or only - for a list");
   const endless = await given(directory.path, () => "evil.example\n".repeat(5_000), ...args);
   expect(endless.stderr).toContain("Standard input is too long.");
   expect([some, empty, mixedInput, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
@@ -110,7 +112,7 @@ waves: [{ name: all }]
   const nobody = await email("add", "deny", "evil.example", "--tenant", "acmee");
   expect(nobody.stderr).toContain("ERR_ROLLOUT_SELECTION");
   const both = await email("add", "deny", "evil.example", "--tenant", "acme", "--file", "a/acme.yaml");
-  expect(both.stderr).toContain("Give --file or --tenant, not both.");
+  expect(both.stderr).toContain("Set --file or --tenant, not both.");
   expect([broken, nobody, both].map(({ code }) => code)).toEqual([1, 1, 1]);
   expect(readFileSync(directory.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
 });
@@ -132,7 +134,7 @@ waves: [{ name: all }]
   const looked = await commandLine(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
   const refused = await commandLine(directory.path, keys)(...args);
-  expect(refused.stdout).toMatch(/Did not look at the mail: This run does not allow what/);
+  expect(refused.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
 
@@ -155,7 +157,9 @@ it("hides data of a tenant other than the one in the files", async () => {
     await run("add", "deny", "z.example", "--file", "globex.yaml", "--dry-run"),
   ];
   for (const { stdout } of runs) {
-    expect(stdout.replace(/\s+/g, " ")).toContain('have mailboxes of "acme.example", and none of the own domains');
+    expect(stdout.replace(/\s+/g, " ")).toContain(
+      'have mailboxes of "acme.example", which aren\'t among the configured own domains',
+    );
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
@@ -164,5 +168,27 @@ it("hides data of a tenant other than the one in the files", async () => {
   const own = await run("find", value, "--file", "acme.yaml");
   expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);
   const removed = await run("remove", "lena.hartmann@acme.example", "--file", "acme.yaml", "--dry-run");
-  expect(removed.stdout).toContain("The next `up` excludes this person at the service, which lasts");
+  expect(removed.stdout).toContain("The next `up` excludes this person at the service permanently");
+});
+
+it.each([
+  ["overwrites an export after confirmation", "", 0, "Wrote "],
+  ["refuses to overwrite an export that changed during the prompt", "  - other.example\n", 1, "were changed since you"],
+])("%s", async (_, addition, expectedCode, message) => {
+  using directory = createSettingsDirectory({ "deny.yaml": SETTINGS });
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const environment = {
+    ...ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
+  const terminal = atTerminal(directory.path, environment, "export --to . --force");
+  await terminal.type("bad.example, which the tenant doesn't have", "");
+  await terminal.type("Overwrite", "");
+  directory.write("deny.yaml", `${SETTINGS}${addition}`);
+  await terminal.type("these files?", "y");
+  const { code, text } = await terminal.ended;
+  expect(code, text).toBe(expectedCode);
+  expect(text).toContain(message);
+  expect(readFileSync(directory.at("deny.yaml"), "utf8").includes("bad.example")).toBe(expectedCode === 1);
 });

@@ -6,6 +6,7 @@ import { COMMAND, commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
+import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
@@ -77,7 +78,7 @@ it("reports what an earlier run did not commit or push", async () => {
   expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
   const uncommitted = await email(...ADD_COMMAND);
   expect(uncommitted.stdout).toContain("There is nothing to change.\n");
-  expect(uncommitted.stderr).toBe("settings.yaml is not committed as it is; commit it by hand.\n");
+  expect(uncommitted.stderr).toBe("settings.yaml has uncommitted changes; commit it by hand.\n");
   expect(uncommitted.code).toBe(2);
 
   repository.git("checkout", "--quiet", "settings.yaml");
@@ -86,7 +87,7 @@ it("reports what an earlier run did not commit or push", async () => {
   expect((await email(...ADD_COMMAND)).stderr).toContain("It could not be pushed");
   const unpushed = await email(...ADD_COMMAND);
   expect(unpushed.stderr).toBe(
-    "The branch email-security/deny-evil.example-inc-1042 is at no remote as it is. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
+    "The branch email-security/deny-evil.example-inc-1042 has not been pushed as it is. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
   );
   expect(unpushed.code).toBe(2);
 
@@ -157,7 +158,7 @@ it.each(["the command", "all that it started"])(
     process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
     repository.write(".git/go", "");
     expect(await ended).toBe(1);
-    expect(stderr).toContain("files and branch are as they were");
+    expect(unwrapError(stderr)).toContain("files and branch are as they were");
     expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
     expect(repository.git("branch")).toBe("* main\n");
     expect(repository.git("status", "--porcelain")).toBe("");

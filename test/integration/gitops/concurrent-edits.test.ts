@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
@@ -88,7 +98,7 @@ it("names the process that holds the lock on timeout", async () => {
   using _held = await FileLocks.acquire([directory.at("settings.yaml")]);
   await expect(FileLocks.acquire([directory.at("settings.yaml")], { timeoutMs: 0 })).rejects.toMatchObject({
     code: "ERR_SETTINGS_LOCKED",
-    message: expect.stringContaining(`is being changed by process ${process.pid}`),
+    message: expect.stringContaining(`is locked by process ${process.pid}`),
   });
 });
 
@@ -105,6 +115,17 @@ it.each(["a file", "a directory"])("refuses to write to %s that is read-only", a
   expect(added.stderr).toContain("[ERR_SETTINGS_WRITE]");
   expect(readFileSync(file, "utf8")).toBe(SETTINGS);
   expect(readdirSync(join(directory.path, "settings"))).toEqual(["settings.yaml"]);
+});
+
+it("refuses to write to a file with hard links", async () => {
+  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  linkSync(directory.at("settings.yaml"), directory.at("baseline.yaml"));
+  const added = await commandLine(directory.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
+  expect(added.code).toBe(1);
+  expect(added.stderr).toContain("has another name (hard link)");
+  expect(added.stderr).toContain("[ERR_SETTINGS_WRITE]");
+  for (const name of ["settings.yaml", "baseline.yaml"])
+    expect(readFileSync(directory.at(name), "utf8")).toBe(SETTINGS);
 });
 
 it("keeps a file's mode and owner", async () => {

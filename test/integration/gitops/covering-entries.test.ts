@@ -25,6 +25,8 @@ beforeAll(async () => {
       { list: "allow", entry_type: "ip", value: "::ffff:192.0.2.9" },
       { list: "allow", entry_type: "domain", value: "*.wild.example" },
       { list: "allow", entry_type: "domain", value: "parent.example" },
+      { list: "allow", entry_type: "domain", value: "d.example." },
+      { list: "allow", entry_type: "domain", value: "bücher.example" },
     ],
   });
   email = commandLine(directory, {
@@ -136,6 +138,30 @@ describe("plan", () => {
       expect(code, output).toBe(0);
     },
   );
+});
+
+describe("add", () => {
+  it("names the allow that is another spelling of the value", async () => {
+    const values = ["198.51.100.7", "192.0.2.9", "d.example", "xn--bcher-kva.example"];
+    writeFileSync(join(directory, "held.yaml"), `version: 1\ndeny: ${JSON.stringify(values)}\n`);
+    const { output } = await email("add", "deny", ...values, "--file", "held.yaml", "--dry-run");
+    expect(output.match(/The tenant has it on its allow list/g), output).toHaveLength(4);
+    expect(output).not.toContain("The tenant doesn't have it.");
+  });
+
+  it("names the allow that covers the value", async () => {
+    const covered = COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::"));
+    const values = covered.map(([value]) => value);
+    const { output } = await email("add", "deny", ...values, "no.example", "--file", "settings.yaml", "--dry-run");
+    for (const [, covering] of covered)
+      expect(output).toContain(`The tenant has "${covering}", which covers it, on its allow list.`);
+    expect(output.match(/which covers it/g)).toHaveLength(values.length);
+  });
+
+  it("omits an entry on the same list that covers the value", async () => {
+    const { output } = await email("add", "allow", "host.parent.example", "--file", "settings.yaml", "--dry-run");
+    expect(output).not.toContain("which covers it");
+  });
 });
 
 describe("lint", () => {

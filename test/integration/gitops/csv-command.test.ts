@@ -12,7 +12,7 @@ describe("email-security csv import", () => {
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
     expect(await emailSecurity(directory.root, args)).toEqual({
       code: 0,
-      stdout: "Added 2 rows to settings.yaml.\nColumns left out: Added.\n",
+      stdout: "Added 2 rows to settings.yaml.\nIgnored columns: Added.\n",
       stderr: "",
     });
     const written = readFileSync(directory.path("settings.yaml"), "utf8");
@@ -22,7 +22,7 @@ describe("email-security csv import", () => {
       "evil.example = deny: INC-7",
     ]);
     expect((await emailSecurity(directory.root, args)).stdout).toBe(
-      "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 2 rows.\nColumns left out: Added.\n",
+      "Added 0 rows to settings.yaml.\nAlready declared as in the table: 2 rows.\nIgnored columns: Added.\n",
     );
     expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(written);
   });
@@ -51,7 +51,7 @@ deny:
     const again = ["csv", "import", "table.csv", "--to", "settings.yaml"];
     expect(await emailSecurity(directory.root, again)).toEqual({
       code: 0,
-      stdout: "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 5 rows.\n",
+      stdout: "Added 0 rows to settings.yaml.\nAlready declared as in the table: 5 rows.\n",
       stderr: "",
     });
 
@@ -65,18 +65,18 @@ deny:
     const { code, stdout, stderr } = await emailSecurity(directory.root, [...again, "--dry-run"]);
     expect({ code, stdout }).toEqual({
       code: 2,
-      stdout: "Would add 1 row to settings.yaml.\nDeclared already, as the table has them: 1 row.\n",
+      stdout: "Would add 1 row to settings.yaml.\nAlready declared as in the table: 1 row.\n",
     });
     expect(stderr.split("\n")).toEqual([
-      "Declared already with something else, and left as they are: 4 rows. An import only adds; change settings.yaml where the table is right.",
-      '  row 2, column "comment": of "ceo@acme.example" the file says "Chief" (settings.yaml:2), and the row "Chief executive"',
-      expect.stringContaining('column "comment": of "evil.example" the file says "Phishing"'),
+      "Already declared differently, and left as they are: 4 rows. An import only adds; edit settings.yaml where the table is right.",
+      '  row 2, column "comment": for "ceo@acme.example", the file has "Chief" (settings.yaml:2), and the row has "Chief executive"',
+      expect.stringContaining('column "comment": for "evil.example", the file has "Phishing"'),
       expect.stringContaining(
-        'column "scope": of "news.example" the file says "graymail" (settings.yaml:5), and the row nothing',
+        'column "scope": for "news.example", the file has "graymail" (settings.yaml:5), and the row has nothing',
       ),
-      expect.stringContaining('column "ticket": of "partner.example" the file says "CHG-1" (settings.yaml:4)'),
+      expect.stringContaining('column "ticket": for "partner.example", the file has "CHG-1" (settings.yaml:4)'),
       expect.stringContaining(
-        'column "expires": of "partner.example" the file says "2035-01-31" (settings.yaml:4), and the row "2036-12-31"',
+        'column "expires": for "partner.example", the file has "2035-01-31" (settings.yaml:4), and the row has "2036-12-31"',
       ),
       "",
     ]);
@@ -107,7 +107,7 @@ deny:
     [
       "a bad row",
       "value,list\nevil.example,deny\nhttps://x,deny\n",
-      /^error: The table can't be used: it has a mistake, and nothing was written\. \[ERR_CSV\]\n {2}row 3, column "value": /,
+      /^error: The table can't be imported: it has a mistake\. Nothing was written\. \[ERR_CSV\]\n {2}row 3, column "value": /,
     ],
     [
       "a risky row",
@@ -122,7 +122,7 @@ deny:
     [
       "a value of the other list",
       "value,list\nevil.example,deny\nother.example,allow\n",
-      /\n {2}row 3: is on the deny list at settings\.yaml:4; take it away there first/,
+      /\n {2}row 3: is on the deny list at settings\.yaml:4; remove it there first/,
     ],
   ])("writes nothing for %s", async (_what, table, message) => {
     const settings = "version: 1\nownDomains: [acme.example]\ndeny:\n  - other.example\n";

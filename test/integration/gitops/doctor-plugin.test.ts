@@ -124,7 +124,7 @@ describe("doctor check of the native provider plugin", () => {
     await project.install();
     expect(await project.look()).toMatchObject({
       health: "fail",
-      found: `${JSON.stringify(file)} uses the native plugin, and Pulumi.yaml doesn't say where it is`,
+      found: `${JSON.stringify(file)} uses the native plugin, but Pulumi.yaml doesn't specify its path`,
       advice: expect.stringMatching(/\n +path: node_modules\/pulumi-email-security\/dist\/plugin$/),
     });
   });
@@ -136,7 +136,7 @@ describe("doctor check of the native provider plugin", () => {
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
   ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT, ...files });
-    expect(await project.look()).toEqual({ health: "ok", found: "the program does without it" });
+    expect(await project.look()).toEqual({ health: "ok", found: "the program doesn't use it" });
   });
 
   it("is skipped outside a Pulumi project", async () => {
@@ -201,7 +201,7 @@ describe("doctor check of the native provider plugin", () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
     expect(await project.look()).toEqual({
       health: "fail",
-      found: 'there is no directory "dist/plugin", which Pulumi.yaml names',
+      found: 'the directory "dist/plugin", which Pulumi.yaml specifies, doesn\'t exist',
       advice: "Run `npm install pulumi-email-security` in the directory of Pulumi.yaml.",
     });
     await project.install();
@@ -209,15 +209,17 @@ describe("doctor check of the native provider plugin", () => {
       "The package is installed; write\n- name: email-security\n  path: node_modules/pulumi-email-security/dist/plugin",
     );
     await project.write(`dist/plugin/${PROGRAM}`, "#!/bin/sh\nexit 7\n");
-    const noProgram = `there is no ${PROGRAM} that can be executed in "dist/plugin", which Pulumi.yaml names`;
+    const noProgram = `"dist/plugin", which Pulumi.yaml specifies, has no ${PROGRAM} that can be executed`;
     expect((await project.look()).found).toBe(noProgram);
     await project.write("Pulumi.yaml", PROJECT + LINES(`dist/plugin/${PROGRAM}`));
-    expect((await project.look()).advice).toBe("Name the directory that contains the plugin, not the plugin.");
+    expect((await project.look()).advice).toBe(
+      "Specify the directory that contains the plugin, not the plugin itself.",
+    );
   });
 
   it("explains why the plugin doesn't start", async () => {
     await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
-    const advice = "It needs a `node` on PATH, of Node.js 22.19 or later.";
+    const advice = "It needs Node.js 22.19 or later as `node` on PATH.";
     expect(await project.look({ PATH: project.directory.path })).toEqual({
       health: "fail",
       found: expect.stringMatching(/^".+" has a plugin that doesn't start: .*node.*No such file/),
@@ -234,7 +236,7 @@ describe("doctor check of the native provider plugin", () => {
     expect(await project.look({ PATH: `${older}:/usr/bin:/bin` })).toEqual({
       health: "fail",
       found: expect.stringContaining(
-        "doesn't start: pulumi-email-security needs Node.js 22.19 or later; this is 20.1.0",
+        "doesn't start: pulumi-email-security needs Node.js 22.19 or later, but this is 20.1.0",
       ),
       advice,
     });
@@ -246,7 +248,7 @@ describe("doctor check of the native provider plugin", () => {
     const lines = expect.stringContaining("plugins:\n  providers:\n");
     expect(await project.look({ PATH })).toEqual({
       health: "warn",
-      found: `the engine uses the one on PATH, ${JSON.stringify(join(PLUGIN, PROGRAM))}, and warns of it`,
+      found: `the engine uses the plugin on PATH, ${JSON.stringify(join(PLUGIN, PROGRAM))}, and warns about it`,
       advice: lines,
     });
     expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).health).toBe("fail");
@@ -258,7 +260,7 @@ describe("doctor check of the native provider plugin", () => {
     await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
     expect(await project.look()).toMatchObject({
       health: "fail",
-      found: expect.stringContaining("the plugin that Pulumi has installed doesn't start"),
+      found: expect.stringContaining("the plugin that Pulumi installed doesn't start"),
     });
     await project.write(installed, `#!/bin/sh\necho ${manifest.version}\n`, 0o755);
     expect(await project.look()).toEqual({

@@ -17,9 +17,9 @@ const [, VERSION = ""] = /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/eng
 
 describe("email-security doctor", () => {
   it.each([
-    ["no URL", "acme", "is not a URL"],
+    ["no URL", "acme", "isn't a valid URL"],
     ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
-    ["with a password", "https://user:secret@mail-security.example", "holds a user name"],
+    ["with a password", "https://user:secret@mail-security.example", "contains a user name"],
   ])("rejects an address that is %s", async (_what, address, advice) => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
     expect(examination.of("address")).toMatchObject({
@@ -33,7 +33,7 @@ describe("email-security doctor", () => {
     const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
     expect(examination.of("dns")).toMatchObject({
       health: "fail",
-      found: expect.stringContaining("nobody.invalid has no address here"),
+      found: expect.stringContaining("nobody.invalid can't be resolved here"),
     });
   });
 
@@ -48,7 +48,7 @@ describe("email-security doctor", () => {
       });
       expect(examination.of("tls")).toMatchObject({
         health: "fail",
-        found: "what answers there is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+        found: "the server's certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
         advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
       });
     },
@@ -62,8 +62,8 @@ describe("email-security doctor", () => {
     });
     expect(examination.of("tls")).toMatchObject({
       health: "fail",
-      found: expect.stringMatching(/^what answers there speaks no TLS \(/),
-      advice: expect.stringMatching(/^Is port \d+ one of plain http\?/),
+      found: expect.stringMatching(/^the server doesn't speak TLS \(/),
+      advice: expect.stringMatching(/^Check whether port \d+ is for plain http\./),
     });
   });
 
@@ -81,7 +81,7 @@ describe("email-security doctor", () => {
       health: "ok",
       found: "TLSv1.3, certificate until 2100-01-01",
     });
-    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+    expect(examination.of("answer")?.found).toBe("the service responds, and requires a key");
 
     const trusting = await Examination.of({
       EMAIL_SECURITY_BASE_URL: service.url,
@@ -99,11 +99,11 @@ describe("email-security doctor", () => {
     [
       "a page for people",
       answering(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
-      "a page for people answers (HTML, 200), not the service",
+      "the response is a web page (HTML, 200), not from the service",
     ],
-    ["nothing below the address", answering(404, {}, "{}"), "there is no such service below this address (404)"],
-    ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "it sends elsewhere (302)"],
-    ["a service in trouble", answering(503, {}, ""), "the service is in trouble (503)"],
+    ["nothing below the address", answering(404, {}, "{}"), "the service doesn't exist at this address (404)"],
+    ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "the response is a redirect (302)"],
+    ["a service in trouble", answering(503, {}, ""), "the service reports an error (503)"],
   ])("reports that the address serves %s", async (_what, listener, found) => {
     await using service = await serve(listener);
     const examination = await Examination.of({
@@ -125,7 +125,7 @@ describe("email-security doctor", () => {
       });
       expect(examination.of("answer")).toMatchObject({
         health: "fail",
-        advice: expect.stringContaining(`drop that path, and try "${service.url}".`),
+        advice: expect.stringContaining(`remove that path, and try "${service.url}".`),
       });
     },
   );
@@ -149,7 +149,7 @@ describe("email-security doctor", () => {
   it.each([
     ['"sandbox-acme-ci"', "in quotes"],
     ["Bearer: sandbox-acme-ci", "white space"],
-    ["X-Api-Key:sandbox-acme-ci", "the name of a header before it"],
+    ["X-Api-Key:sandbox-acme-ci", "with a header name in front"],
     ["sandbox-acme-ci\n", "a line break"],
     ["<API_KEY>", "a placeholder"],
   ])("explains why a key is malformed: %j", async (key, found) => {
@@ -174,7 +174,7 @@ describe("email-security doctor", () => {
     });
     expect(await found("")).toMatchObject({
       health: "warn",
-      found: 'ownDomains is set nowhere here; the VIPs have mailboxes of "acme.example"',
+      found: 'ownDomains is not set here; the VIPs have mailboxes of "acme.example"',
     });
     expect(await found("co.uk")).toMatchObject({ health: "fail" });
   });
@@ -188,8 +188,8 @@ describe("email-security doctor", () => {
     expect(examination.of("right-vips")?.health).toBe("ok");
     expect(examination.of("right-threats")).toMatchObject({
       health: "warn",
-      found: "the key may not read threats (403)",
-      advice: expect.stringContaining("`plan` goes on without them"),
+      found: "the key isn't allowed to read threats (403)",
+      advice: expect.stringContaining("`plan` continues without them"),
     });
     expect(examination.of("right-reports")?.health).toBe("warn");
     expect(examination.code).toBe(0);
@@ -207,7 +207,7 @@ describe("email-security doctor", () => {
     });
     expect(examination.of("key-accepted")).toMatchObject({
       health: "warn",
-      found: "the service refuses requests for now (429)",
+      found: "the service rejects requests for now (429)",
       advice: expect.stringContaining("Wait 17 s"),
     });
   });
@@ -228,9 +228,9 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("proxy")).toMatchObject({
       health: "ok",
-      found: `requests go by http://${proxy.host}`,
+      found: `requests use http://${proxy.host}`,
     });
-    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+    expect(examination.of("answer")?.found).toBe("the service responds, and requires a key");
     expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
     expect(examination.output).not.toContain("pass-word");
   });
@@ -244,8 +244,8 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("answer")).toMatchObject({
       health: "fail",
-      found: expect.stringMatching(/^no answer came by the proxy http:\/\/localhost:\d+ \(.*407/),
-      advice: "Is it the right proxy, and does it let this address through?",
+      found: expect.stringMatching(/^no response through the proxy http:\/\/localhost:\d+ \(.*407/),
+      advice: "Check that the proxy is the right one and allows this address.",
     });
   });
 
@@ -255,11 +255,11 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
       health: "warn",
-      found: "there is no Pulumi 3.200.0 or later",
+      found: "Pulumi 3.200.0 or later was not found",
     });
     expect(examination.of("backend")).toMatchObject({
       health: "skipped",
-      found: "there is no Pulumi to ask",
+      found: "Pulumi was not found",
     });
   });
 
@@ -291,7 +291,7 @@ describe("email-security doctor", () => {
     const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
     expect(examination.of("backend")).toMatchObject({
       health: "fail",
-      found: expect.stringContaining("the place of Pulumi's state can't be used: "),
+      found: expect.stringContaining("the state backend can't be used: "),
       advice: expect.stringContaining("PULUMI_BACKEND_URL"),
     });
   });

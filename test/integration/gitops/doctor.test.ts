@@ -17,13 +17,13 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
     expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview"]);
-    expect(examination.of("own-domains")?.found).toMatch(/own domain: it is the right tenant/);
+    expect(examination.of("own-domains")?.found).toMatch(/own domain: it seems to be the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);
     expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
-    expect(examination.of("backend")?.found).toBe(`logged in at file://${state.path}`);
-    expect(examination.of("settings")?.found).toBe("1 file, no mistake");
+    expect(examination.of("backend")?.found).toBe(`logged in to file://${state.path}`);
+    expect(examination.of("settings")?.found).toBe("1 file, no errors");
     // The doctor only reads.
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
@@ -32,10 +32,10 @@ describe("email-security doctor", () => {
     const { code, output } = await Examination.of({}, { args: [] });
     expect(code).toBe(1);
     expect(output).toMatch(/^ok +node +Node\.js \d+/);
-    expect(output).toMatch(/^fail +address +no address is given\n +→ Set EMAIL_SECURITY_BASE_URL/m);
-    expect(output).toMatch(/^fail +key +no key is given\n +→ Set EMAIL_SECURITY_API_KEY/m);
-    expect(output).toMatch(/^- +clock +not looked at, since address failed$/m);
-    expect(output).toMatch(/^warn +backend +Pulumi is logged in nowhere\n +→ Run `pulumi login`/m);
+    expect(output).toMatch(/^fail +address +no address is set\n +→ Set EMAIL_SECURITY_BASE_URL/m);
+    expect(output).toMatch(/^fail +key +no key is set\n +→ Set EMAIL_SECURITY_API_KEY/m);
+    expect(output).toMatch(/^- +clock +not checked, because address failed$/m);
+    expect(output).toMatch(/^warn +backend +Pulumi is not logged in\n +→ Run `pulumi login`/m);
   });
 
   it("reports a port that nothing listens on", async () => {
@@ -59,7 +59,7 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("key-accepted")).toMatchObject({
       health: "fail",
-      found: "the service doesn't take the key (401)",
+      found: "the service rejects the key (401)",
     });
     expect(examination.with("skipped")).toEqual(
       expect.arrayContaining(["right-vips", "right-threats", "right-reports"]),
@@ -77,8 +77,8 @@ describe("email-security doctor", () => {
     expect(code).toBe(1);
     const [pluginCheck = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
     expect(pluginCheck.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
-      'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml',
-      "doesn't say where it is",
+      'fail  plugin         "index.ts" uses the native plugin, but Pulumi.yaml',
+      "doesn't specify its path",
       "                     → Add to Pulumi.yaml:",
       "plugins:",
       "  providers:",
@@ -96,12 +96,12 @@ describe("email-security doctor", () => {
     expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ health: "ok" });
     const blind = {
       health: "warn",
-      advice: "Add to Pulumi.yaml, or give both --refresh:\noptions:\n  refresh: always",
+      advice: "Add to Pulumi.yaml, or run both with --refresh:\noptions:\n  refresh: always",
     };
     expect(await previewOf("")).toMatchObject(blind);
     expect(await previewOf("options: { refresh: Always }\n")).toMatchObject({
       health: "fail",
-      found: 'Pulumi.yaml has options.refresh: "Always", which Pulumi refuses',
+      found: 'Pulumi.yaml has options.refresh: "Always", which Pulumi rejects',
     });
   });
 

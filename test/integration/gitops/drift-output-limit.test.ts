@@ -56,7 +56,7 @@ it("shows all drift on a terminal, dangerous drift first", async () => {
     "  deny gone.example",
     expect.stringMatching(/^ {2}deny added-/),
   ]);
-  expect(lines).toContain("      list: allow, declared deny");
+  expect(lines).toContain("      list      deny → allow");
   expect(stdout.match(/deny added-\d+\.example/g)).toHaveLength(600);
   expect(stdout).not.toContain("more");
 });
@@ -67,8 +67,8 @@ it("shows dangerous drift first in an issue", async () => {
   expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
   const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
   expect(items.slice(0, 2)).toEqual(["- `allow turned.example`", "- `deny gone.example`"]);
-  expect(markdown).toContain("  - `list: allow, declared deny`");
-  expect(markdown).toContain("  - `declared at settings/acme.yaml:4`");
+  expect(markdown).toContain("  - list: `deny → allow`");
+  expect(markdown).toContain("  - declared: `settings/acme.yaml:4`");
   const left = 602 - items.length;
   expect(left).toBeGreaterThan(100);
   expect(markdown).toContain(

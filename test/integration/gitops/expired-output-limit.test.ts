@@ -59,7 +59,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     const lines = stdout.replace(/\n +/g, " ").split("\n");
     const left = lines.filter((line) => /^Left, |^…/.test(line));
     expect(left).toHaveLength(21);
-    expect(left[0]).toMatch(/^Left, though its last day is past: allow zz\.example: it was put on the allow list/);
+    expect(left[0]).toMatch(/^Expired, but not removed: allow zz\.example: it was put on the allow list/);
     expect(left[20]).toBe(
       "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security plan --all --stack acme` shows all of them",
     );

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { toEntryArguments, toMemberArguments } from "../../../provider/files/declaration-parser";
+import { FileLocks } from "../../../provider/files/file-locks";
 import { readSettings } from "../../../provider/files/read-settings";
 import { allowDenyEntryLifecycle } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import type { LifecycleContext } from "../../../provider/resources/lifecycle/lifecycle";
@@ -12,10 +13,12 @@ import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { COMMAND } from "../../support/command-line";
+import { startCommand } from "../../support/concurrent-commands";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { answering, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { unwrapError } from "../../support/unwrap-error";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
 
@@ -55,7 +58,7 @@ async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]):
     stderr += chunk;
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, stdout, stderr };
+  return { code, stdout, stderr: unwrapError(stderr) };
 }
 
 function texts(): Record<string, string> {
@@ -171,7 +174,7 @@ describe("email-security export", () => {
       `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${directory}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
-    expect(stdout).toContain("1 VIP by automatic detection is left to it");
+    expect(stdout).toContain("1 VIP by automatic detection is not declared");
     expect(commandsIn(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
@@ -216,7 +219,7 @@ describe("email-security export", () => {
     const { code, stderr } = await runExport(tenant);
     expect([code, stderr]).toEqual([
       1,
-      `error: "${directory}" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another directory, or --force to write over them. [ERR_EXPORT_EXISTS]\n`,
+      `error: "${directory}" already contains settings.yaml, vips.yaml, allow.yaml, deny.yaml. Nothing was written. Choose another directory, or overwrite them with --force. [ERR_EXPORT_EXISTS]\n`,
     ]);
     expect(tenant.trace()).toEqual([]);
     expect(texts()).toEqual({ ...first, "deny.yaml": "version: 1\n" });
@@ -252,11 +255,29 @@ describe("email-security export", () => {
       "  `ticket` of EVIL.example\n",
       "  `expires` of EVIL.example\n",
       "  `reviewed` of EVIL.example\n",
-      "  gone.example, which the tenant doesn't hold\n",
+      "  gone.example, which the tenant doesn't have\n",
     ])
       expect(stderr).toContain(lost);
-    expect(stderr).toContain("nothing was written. The export holds only what the tenant knows.");
+    expect(stderr).toContain("Nothing was written. The export contains only what the tenant knows.");
     expect(texts()).toEqual(before);
+  });
+
+  it("lists content that another process adds while the export waits for the lock", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runExport(tenant)).code).toBe(0);
+    const locks = await FileLocks.acquire([join(directory, "settings.yaml")]);
+    const command = startCommand(directory, ["export", "--to", directory, "--force"], {
+      EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    });
+    await command.wrote(`Waiting for process ${process.pid}`);
+    const edited = "version: 1\ndeny: [evil.example, gone.example]\n";
+    writeFileSync(join(directory, "deny.yaml"), edited);
+    locks.release();
+    const { code, stderr } = await command.ended;
+    expect(code, stderr).toBe(1);
+    expect(stderr).toContain("  gone.example, which the tenant doesn't have\n");
+    expect(texts()["deny.yaml"]).toBe(edited);
   });
 
   it("ignores entries that no settings file can declare", async () => {
@@ -413,8 +434,8 @@ describe("email-security export --pulumi-import", () => {
     expect([code, stdout.replace(/(VIP to)\n {2}/, "$1 ")]).toEqual([
       0,
       `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
-1 entry is risky, and will be imported as to be reviewed: look for acceptRisk.
-1 VIP by automatic detection is left to it, and not imported.
+1 entry is risky, and will be marked for review: search for acceptRisk.
+1 VIP by automatic detection is not declared, and not imported.
 Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   plugins:
@@ -424,9 +445,9 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   pulumi import --file "${file()}" --out imported.txt
 
-and put what that wrote into the program; the next \`pulumi up\` changes
-  nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the
-  arguments of each.)
+Then copy the generated code into the program; the next \`pulumi up\` changes
+  nothing. (If your Pulumi generates no program, \`pulumi stack export\` shows the
+  arguments of each resource.)
 `,
     ]);
     expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
@@ -487,19 +508,19 @@ and put what that wrote into the program; the next \`pulumi up\` changes
     for (const [args, error] of [
       [
         ["--pulumi-import", file()],
-        `"${file()}" is there already, and nothing was written. Give another name, or --force to write over it. [ERR_EXPORT_EXISTS]`,
+        `"${file()}" already exists. Nothing was written. Choose another name, or overwrite it with --force. [ERR_EXPORT_EXISTS]`,
       ],
       [
         [],
-        "Say what to write: --to <directory> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
+        "Specify what to write: --to <directory> for settings files, --pulumi-import <file> for the file of `pulumi import`, or both. [ERR_EXPORT_OPTION]",
       ],
       [
         ["--to", join(directory, "new"), "--whole-lists"],
-        "--whole-lists says what --pulumi-import <file> writes; give that too. [ERR_EXPORT_OPTION]",
+        "--whole-lists changes what --pulumi-import <file> writes; set that option too. [ERR_EXPORT_OPTION]",
       ],
       [
         ["--pulumi-import", join(directory, "new.json"), "--whole-lists", "--include-automatic"],
-        "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it. [ERR_EXPORT_OPTION]",
+        "--include-automatic conflicts with --whole-lists: the import of a whole VIP list doesn't declare automatically detected VIPs. [ERR_EXPORT_OPTION]",
       ],
     ] as const) {
       const { code, stderr } = await runCommand(tenant, ...args);

@@ -181,7 +181,7 @@ it("keeps existing files at the top and prints lines to add", async () => {
   expect(repository.git("diff", "--name-only")).toBe("");
   expect(existsSync(repository.at("CODEOWNERS"))).toBe(false);
   expect(run.stdout).toContain(
-    "\n.github/CODEOWNERS is there already and was left as it is. Add to it:\n  /mail/settings/ ",
+    "\n.github/CODEOWNERS already exists and was not changed. Add to it:\n  /mail/settings/ ",
   );
   expect(run.stdout).not.toContain("  /.github/ ");
   expect(run.stdout).toContain('\n  include:\n    - local: "/mail/.gitlab-ci.yml"\n');
@@ -222,7 +222,7 @@ it("makes an ignored directory its own repository", async () => {
   using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
   expect(run.stdout).toContain(
-    "\nThe git repository . ignores this directory, so it becomes a repository of its own.\n",
+    "\nThe git repository . ignores this directory, so the directory becomes its own repository.\n",
   );
   expect(run.stdout).toContain("cd mail && git init ");
   expect(existsSync(repository.at("mail/.github/workflows/merge.yml"))).toBe(true);
@@ -246,7 +246,7 @@ it("uses unprefixed names at the top of a repository", async () => {
   const run = await init(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
   expect(run.stdout).toContain("\n  git add .\n");
-  expect(run.stdout).toContain("docs/CODEOWNERS is there already");
+  expect(run.stdout).toContain("docs/CODEOWNERS already exists");
   expect(untracked(repository)).toContain(".github/workflows/merge.yml");
 });
 
@@ -256,7 +256,7 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
     using repository = settingsRepository(APP);
     const run = await init(repository.path, name, "--name", "acme");
     expect(run.code).toBe(1);
-    expect(run.stderr).toContain("can't name the directory");
+    expect(run.stderr).toContain("can't refer to the directory");
     expect(repository.git("status", "--porcelain")).toBe("");
   },
 );

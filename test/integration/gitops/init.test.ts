@@ -150,7 +150,7 @@ describe("email-security init", () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
-        "note: a tenant is configured here, and was not read. If it has VIPs or entries already, start with these: `init --from-tenant`, in another directory.\n",
+        "note: a tenant is configured here, but was not read. If it already has VIPs or entries, start with these: `init --from-tenant`, in another directory.\n",
     });
     expect(await readFile(join(directory.path, "notes.txt"), "utf8")).toBe("mine\n");
   });
@@ -161,7 +161,7 @@ describe("email-security init", () => {
       await using directory = await EmptyDirectory.create();
       const { code, stderr } = await cliIn(directory.path)("init", ".", `--name=${name}`);
       expect(code).toBe(1);
-      expect(stderr).toContain("can't be the tenant's name");
+      expect(stderr).toContain("isn't a valid tenant name");
       expect(await filesIn(directory.path)).toEqual([]);
     },
   );

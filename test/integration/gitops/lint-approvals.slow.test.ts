@@ -14,11 +14,11 @@ describe("email-security lint with a policy that requires approvals", () => {
     const refused = await emailSecurity(path, ["lint", ...AS_OF]);
     expect(refused.code).toBe(2);
     expect(refused.stdout).toMatch(
-      /^settings\/acme\.yaml:1:1 error: the policy for "settings\/acme\.yaml" demands that who approved a change is proven \(requireApproval\), and it is not told here\. In a pipeline: `lint --approvals FILE --base REVISION --author LOGIN`; on your own machine: `lint --no-approvals`, which leaves it to the pipeline \(approval-unchecked\)\n/,
+      /^settings\/acme\.yaml:1:1 error: the policy for "settings\/acme\.yaml" requires proof of approval \(requireApproval\), but no approvals were given\. In a pipeline, run `lint --approvals FILE --base REVISION --author LOGIN`; on your own machine, run `lint --no-approvals`, which leaves the check to the pipeline \(approval-unchecked\)\n/,
     );
     const left = await emailSecurity(path, ["lint", "--no-approvals", ...AS_OF]);
     expect(left.code).toBe(0);
-    expect(left.stdout).toMatch(/Approvals are left to the pipeline\.\n$/);
+    expect(left.stdout).toMatch(/The pipeline checks the approvals\.\n$/);
   });
 
   it("checks approvals from the pipeline's file", async () => {
@@ -53,7 +53,9 @@ describe("email-security lint with a policy that requires approvals", () => {
     expect(refused.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
     made.history.write("reviews.json", "[]");
     const { stdout } = await emailSecurity(made.history.path, args);
-    expect(stdout).toContain("error: approvedBy holds what a terminal, Pulumi or a build pipeline would take");
+    expect(stdout).toContain(
+      "error: approvedBy contains text that a terminal, Pulumi or a build pipeline would interpret",
+    );
     expect(stdout).not.toMatch(/##\[group\]/);
   });
 
@@ -67,6 +69,6 @@ describe("email-security lint with a policy that requires approvals", () => {
     using made = change(by("Tomas Lindqvist"));
     const { code, stdout, stderr } = await emailSecurity(made.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("--approvals, --base and --author go together");
+    expect(stderr).toContain("--approvals, --base and --author must be used together");
   });
 });

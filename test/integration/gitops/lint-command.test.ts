@@ -28,8 +28,8 @@ describe("email-security lint", () => {
     expect(await emailSecurity(directory.root, ["lint"])).toEqual({
       code: 2,
       stdout: [
-        'settings/shared/baseline.yaml:5:5 warning: "mail.evil.example" is covered by "evil.example", which is on the deny list at settings/shared/baseline.yaml:4; take one of the two away (shadowed)',
-        'settings/tenants/b.yaml:4:5 error: "acme-login.example" is refused (allow-look-alike, acme.example): Fraud against you often comes from a domain that looks like yours. If it is meant, say why with the entry: acceptRisk: "…" (allow-look-alike)',
+        'settings/shared/baseline.yaml:5:5 warning: "mail.evil.example" is covered by "evil.example", which is on the deny list at settings/shared/baseline.yaml:4; remove one of the two (shadowed)',
+        'settings/tenants/b.yaml:4:5 error: "acme-login.example" is refused (allow-look-alike, acme.example): Fraud against you often comes from a domain that looks like yours. If it is intended, give the reason with the entry: acceptRisk: "…" (allow-look-alike)',
         "1 error, 1 warning in 3 files.\n",
       ].join("\n"),
       stderr: "",
@@ -84,7 +84,7 @@ describe("email-security lint", () => {
       tenants("canary").replace("b: {}", "bb: { settings: bb.yaml }\n  c: { settings: bb.yaml }"),
     );
     expect(await lint("gone.yaml")).toMatch(
-      /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: there is no such file; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are fixed\.\n$/,
+      /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: the file doesn't exist; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are fixed\.\n$/,
     );
     expect(await lint("tenants.yaml")).toMatch(
       /^tenants\.yaml:5:3 error: A tenant is in no wave.*\(wave-missing\)\na\.yaml:2:9 error: .*\(allow-free-mail\)\n2 errors in 3 files\.\n$/,
@@ -156,13 +156,16 @@ describe("email-security lint", () => {
   });
 
   it.each([
-    [["lint"], /^error: There is no directory settings here, and no settings\.yaml\. .*\[ERR_NO_SETTINGS\]\n$/],
-    [["lint", "empty"], /^error: There is no settings file in "empty": .*\[ERR_NO_SETTINGS\]\n$/],
-    [["lint", "--today", "2026-11-31"], /Give a date as 2026-11-21\.\n$/],
+    [
+      ["lint"],
+      /^error: Found no settings files: the directory settings and the file settings\.yaml don't exist here\. .*\[ERR_NO_SETTINGS\]\n$/,
+    ],
+    [["lint", "empty"], /^error: The directory "empty" contains no settings files .*\[ERR_NO_SETTINGS\]\n$/],
+    [["lint", "--today", "2026-11-31"], /Give a date such as 2026-11-21\.\n$/],
     [["lint", "--fail-on", "error"], /--fail-on <level>/],
     [
       ["lint", "a.yaml", "--output", "empty/none/x.sarif"],
-      /^error: The output "empty\/none\/x\.sarif" can't be written: there is no directory "empty\/none" /,
+      /^error: The output "empty\/none\/x\.sarif" can't be written: the directory "empty\/none" doesn't exist /,
     ],
   ])("fails with an error: %j", async (args, message) => {
     using directory = new LintedDirectory({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
@@ -178,9 +181,9 @@ describe("email-security lint", () => {
     });
     const { code, stdout } = await emailSecurity(directory.root, ["lint", "settings", "none.yaml"]);
     expect(code).toBe(2);
-    expect(stdout).toContain('none.yaml:1:1 error: "none.yaml" can\'t be read: there is no such file');
+    expect(stdout).toContain("none.yaml:1:1 error: \"none.yaml\" can't be read: the file doesn't exist");
     const slip = await emailSecurity(directory.root, ["lint", "settings/acm.yaml"]);
-    expect(slip.stdout).toContain("there is no such file; did you mean settings/acme.yaml?");
+    expect(slip.stdout).toContain("the file doesn't exist; did you mean settings/acme.yaml?");
     expect(stdout).toContain("settings/\\u{1b}[31m::error::.yaml:1:10 error: version must be 1, not 2;");
   });
 });

@@ -72,7 +72,9 @@ it("shows commands to add a missing remote and push", async () => {
   expect(run.stderr).toContain("It was not pushed: this repository has no remote. Add one by ");
   const commands = commandsOf(run);
   const again = await email(...ADD);
-  expect(again.stderr).toContain(`The branch ${BRANCH} is at no remote, since this repository has none. Add one`);
+  expect(again.stderr).toContain(
+    `The branch ${BRANCH} has not been pushed, because this repository has no remote. Add one`,
+  );
   expect(commandsOf(again)).toEqual(commands);
   for (const command of commands) shell(repository.path, command.replace("URL", remote.path));
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);

@@ -6,13 +6,13 @@ const MANY_BYTES = 5 * 1024 * 1024;
 
 /** The pieces of files of 5 MiB, and the reason why each is rejected. */
 export const MUCH: readonly (readonly [what: string, piece: string, message: string, head?: string])[] = [
-  ["opens a list in a list", "[", "nested more than 32 deep"],
-  ["opens a mapping in a mapping", "{", "nested more than 32 deep"],
-  ["begins an item in an item", "- ", "nested more than 32 deep"],
+  ["opens a list in a list", "[", "nested more than 32 levels deep"],
+  ["opens a mapping in a mapping", "{", "nested more than 32 levels deep"],
+  ["begins an item in an item", "- ", "nested more than 32 levels deep"],
   ["closes what is not open", "}", "more than 1,000 mistakes"],
   ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
-  ["has millions of empty lists", "- []\n", "holds more than 1,000,000 values"],
-  ["has a million plain entries", "- a\n", "holds more than 1,000,000 values", "deny:\n"],
+  ["has millions of empty lists", "- []\n", "has more than 1,000,000 values"],
+  ["has a million plain entries", "- a\n", "has more than 1,000,000 values", "deny:\n"],
 ];
 
 /** Asserts that lint rejects the file within the memory of a small machine. */

@@ -111,7 +111,7 @@ describe("the GitHub pipeline", () => {
     expect(withToken?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
     // The approvals are checked against the default branch. Otherwise a pull request to another branch that already
     // contains the changes would pass, and its result would also count for the same commit in a pull request to main.
-    expect(own["approvals"]?.steps.find(({ name }) => name === "Approvals")?.env).toEqual({
+    expect(own["approvals"]?.steps.find(({ name }) => name === "Check the approvals")?.env).toEqual({
       AUTHOR: expect.stringContaining(" github.event.pull_request.user.login "),
       BASE: expect.stringContaining(" github.event.repository.default_branch "),
     });

@@ -60,7 +60,7 @@ it("shows dangerous changes first on a terminal", async () => {
   expect(stdout).toContain(
     "  … and 302 more:\n      302 × change allow\n  `email-security plan --all` shows all of them\n",
   );
-  const left = stdout.slice(stdout.indexOf("Left alone")).split("\n");
+  const left = stdout.slice(stdout.indexOf("Unmanaged (")).split("\n");
   expect(left[2]).toContain("  allow zz-undeclared.example");
   expect(left.join(" ").replaceAll(/\s+/g, " ")).toContain(
     "… and 131 more, none of them an allow; `email-security plan --all` shows all of them",
@@ -76,5 +76,5 @@ it("shows dangerous changes first in a pull request comment", async () => {
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
   expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   expect(rows[1]).toMatch(/^\| `\+` add allow<br>`zz-new\.example`/);
-  expect(markdown).toMatch(/Left alone[^\n]*\n\n- allow `zz-undeclared\.example`/);
+  expect(markdown).toMatch(/Unmanaged[^\n]*\n\n- allow `zz-undeclared\.example`/);
 });

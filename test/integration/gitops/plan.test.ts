@@ -340,7 +340,7 @@ describe("a plan digest", () => {
     const moved = findStaleReason(digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.part).toBe("observed");
     expect(moved?.details).toEqual([
-      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); who changed it since, the service does not tell',
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, created by Dana Reyes (console); the service doesn\'t report who changed it since',
     ]);
   });
 
@@ -364,7 +364,7 @@ describe("a plan digest", () => {
     await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
     const moved = findStaleReason(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.details).toEqual([
-      "  allow gone.example (graymail): is allow without a comment now, and would be removed; the review did not show it",
+      "  allow gone.example (graymail): is allow without a comment now, and would be removed; the review didn't show it",
     ]);
   });
 
@@ -389,7 +389,7 @@ describe("a plan digest", () => {
     expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
     expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([`${called} owner was Dana, is Mallory`]);
     expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
-      `${called} approvedBy was Tom, is not said`,
+      `${called} approvedBy was Tom, is not set`,
     ]);
     expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
     expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not said, is 90"]);
@@ -412,7 +412,7 @@ describe("a plan digest", () => {
     const recreationReason = findStaleReason(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
     expect(recreationReason?.part).toBe("observed");
     expect(recreationReason?.details[0]).toMatch(
-      /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
+      /^ {2}deny gone\.example: was created by Dana Reyes \(console\) on .* a different one now, created by /,
     );
   });
 
@@ -428,7 +428,7 @@ describe("a plan digest", () => {
     const now = await acme.plan(text, NOTHING, "prod");
     expect(findStaleReason(reviewed.digest, now)?.part).toBe("observed");
     expect(findStaleReason(reviewed.digest, now, reviewed)?.details).toEqual([
-      '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
+      '  deny one.example: may replace one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
     ]);
     // An entry that is itself declared or removed can't be replaced.
     const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
@@ -499,7 +499,7 @@ describe("a plan with mail evidence", () => {
       const { changes, guards } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
       // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
-        const isRefused = readFileSync(directory.at(file), "utf8").includes("refused by --fail-on risk");
+        const isRefused = readFileSync(directory.at(file), "utf8").includes("blocked by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
       expect(guards).toEqual([]);
@@ -510,12 +510,12 @@ describe("a plan with mail evidence", () => {
     expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
-      expect.stringMatching(/say why in the\s+entry's `acceptRisk`/),
+      expect.stringMatching(/give the reason in the\s+entry's `acceptRisk`/),
     ]);
     const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);
-    expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
-    expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
+    expect(output).toContain("RISK ACCEPTED  1 change: 1 with an accepted risk.");
+    expect(output).toContain("risk       accepted: Their incident is over, CHG-7");
     // An entry that is risky by itself.
     expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
     // An allow with the scope graymail only affects graymail. A global one lets it in, which is a warning but not a

@@ -82,7 +82,7 @@ it("hides decided entries until they are due again", async () => {
   expect((await email("review", "extend", "evil.example", "--reason", "ours", "--for", "90d")).code).toBe(0);
   expect(await review()).toEqual(nothing);
   const two = await email("review", "--offline", "--output", "json=-", "--output", "csv=-");
-  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Two outputs go to standard output")]);
+  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Two outputs use standard output")]);
   expect((await email("review")).code).toBe(1);
 });
 
@@ -121,11 +121,11 @@ it("writes nothing for an invalid decision", async () => {
     ],
     [
       ["drop", "base.example", "--reason", "x"],
-      "either `email-security review drop base.example --reason x --file base.yaml`, for all that include it; or write `remove: {deny: [base.example]}`",
+      "either `email-security review drop base.example --reason x --file base.yaml`, for all tenants that include it, or write `remove: {deny: [base.example]}`",
     ],
     [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files; first run"],
     [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
-    [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason holds what a terminal"],
+    [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason contains text that a terminal"],
     [["keep", "evil.example", "--reason", "x", "--by", " "], "--by says nothing"],
   ];
   for (const [args, why] of refusals) {
@@ -139,7 +139,7 @@ it("writes nothing for an invalid decision", async () => {
   }
   directory.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
   const endless = await email("review", "keep", "evil.example", "--reason", "x");
-  expect(endless.stderr).toContain("Keep it by `review extend`, with --for, as 30d.");
+  expect(endless.stderr).toContain("Use `review extend` with --for");
   directory.write("settings.yaml", SETTINGS);
   directory.git("config", "--unset", "user.email");
   const nobody = await email("review", "drop", "evil.example", "--reason", "x");

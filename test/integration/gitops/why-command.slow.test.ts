@@ -60,6 +60,6 @@ it("shows mail evidence for a value on no list", async () => {
   });
   const { code, stdout } = await email("why", "nowhere.example");
   expect(stdout).toContain("file     No file declares it.");
-  expect(stdout).toContain("mail     entry: No threat from it in 30 days.");
+  expect(stdout).toContain("mail     entry: No threats from this sender in 30 days.");
   expect(code).toBe(0);
 });

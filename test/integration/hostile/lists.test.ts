@@ -69,7 +69,7 @@ describe("repeating pages", () => {
     for (const error of await Promise.all(readings.map(failure))) {
       expect(error).toMatchObject({
         code: "ERR_LIST_UNSTABLE",
-        message: expect.stringContaining("came twice"),
+        message: expect.stringContaining("was listed twice"),
       });
     }
     expect(service.received).toHaveLength(2 * 5 * (turns + 1));

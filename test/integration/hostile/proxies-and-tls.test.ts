@@ -223,7 +223,7 @@ describe("company proxy and private certificate authority", () => {
         environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
       },
       [],
-      ["the proxy https://localhost:", "does not speak TLS"],
+      ["the proxy https://localhost:", "doesn't speak TLS"],
     ],
     [
       "a proxy that is not there",
@@ -239,7 +239,7 @@ describe("company proxy and private certificate authority", () => {
         environment: ({ proxy }) => ({ HTTPS_PROXY: `http://user:${PASSWORD}@${proxy}` }),
       },
       [tunnel],
-      [`the proxy of HTTPS_PROXY answered ${refusal}`, ...(refusal === 407 ? ["user name and password"] : [])],
+      [`the proxy in HTTPS_PROXY responded with ${refusal}`, ...(refusal === 407 ? ["user name and password"] : [])],
     ]),
   ];
   const byWhoTrustsAnybody = refused
@@ -296,7 +296,7 @@ describe("plain HTTP to a remote host", () => {
   test("is rejected before any request", async () => {
     await using proxy = await CompanyProxy.start({ to: 1 });
     expect(await lookedFor({ environment: environment(proxy) })).toContain(
-      "plain http would send the API key in the clear",
+      "plain http would send the API key unencrypted",
     );
     expect(proxy.requests).toEqual([]);
   });
@@ -335,7 +335,7 @@ describe("key that no header can carry", () => {
     ["a letter outside ASCII", "canary-k\u00e9y"],
   ])("%s", async ([_name, apiKey = ""]) => {
     await using service = await RecordingService.start(always(200, page([])));
-    const reason = "The API key (apiKey) holds white space, a line break or a character outside ASCII";
+    const reason = "The API key (apiKey) contains white space, a line break or a non-ASCII character";
     const [byEnvironment, byConfig] = await Promise.all([
       lookedFor({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),
       lookedFor({ config: { "email-security:baseUrl": service.url, "email-security:apiKey": apiKey } }),

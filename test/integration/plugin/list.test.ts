@@ -107,7 +107,9 @@ it("returns pages of the requested size up to the limit", async () => {
     from = page.next;
   }
   expect(more).toEqual(ids);
-  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow('There is no page "elsewhere"');
+  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
+    'Page "elsewhere" doesn\'t exist',
+  );
 });
 
 it("returns a computed result for an unknown query value", async () => {
@@ -118,7 +120,7 @@ it("returns a computed result for an unknown query value", async () => {
   await expect(query({ list: "block" })).rejects.toThrow(
     /AllowDenyEntry can't be listed so: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
   );
-  await expect(query({ lists: "deny" })).rejects.toThrow(/lists is not an argument; write list/);
-  await expect(list(provider, "Allowlist")).rejects.toThrow(/There is no resource of type .*\[ERR_PROTOCOL\]/);
+  await expect(query({ lists: "deny" })).rejects.toThrow(/lists isn't an argument; did you mean list?/);
+  await expect(list(provider, "Allowlist")).rejects.toThrow(/The resource type .* doesn't exist.*\[ERR_PROTOCOL\]/);
   expect(sandbox.requests).toEqual([]);
 });

@@ -52,13 +52,13 @@ describe("plugin metadata", () => {
     };
     const built: unknown = JSON.parse(readFileSync(join(PLUGIN, "../schema.json"), "utf8"));
     expect(await schemaOf(0)).toEqual(built);
-    await expect(schemaOf(1)).rejects.toThrow(/no schema of version 1.*\[ERR_PROTOCOL\]/);
+    await expect(schemaOf(1)).rejects.toThrow(/Schema version 1 doesn't exist.*\[ERR_PROTOCOL\]/);
   });
 
   it("names the required CLI version to a Pulumi that is too old", async () => {
     const request = new provider.ConfigureRequest();
     await expect(call((done) => bare.client.configure(request, done))).rejects.toThrow(
-      /This Pulumi is too old for the plugin, which needs 3\.200\.0 or later: install it .*\[ERR_CONFIGURATION\]/,
+      /This version of Pulumi is too old for the plugin, which needs 3\.200\.0 or later\. .*\[ERR_CONFIGURATION\]/,
     );
   });
 
@@ -77,7 +77,7 @@ describe("plugin metadata", () => {
     const request = new provider.CheckRequest();
     request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
     await expect(call((done) => bare.client.check(request, done))).rejects.toThrow(
-      'There is no resource of type "email-security:index:Allowlist"; there are email-security:index:AllowDenyEntry, email-security:index:AllowDenyList, email-security:index:VipEmployee, email-security:index:VipList. [ERR_PROTOCOL]',
+      'The resource type "email-security:index:Allowlist" doesn\'t exist; the types are email-security:index:AllowDenyEntry, email-security:index:AllowDenyList, email-security:index:VipEmployee, email-security:index:VipList. [ERR_PROTOCOL]',
     );
   });
 });
@@ -92,11 +92,11 @@ describe("check of a provider instance", () => {
   });
 
   it.each([
-    ["an address that is none", { baseUrl: "api.example" }, /is not a URL/],
+    ["an address that is none", { baseUrl: "api.example" }, /isn't a valid URL/],
     ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
     ["no address", { baseUrl: null }, /Give baseUrl to the Provider "mine"/],
     ["no key", { apiKey: null }, /Give apiKey to the Provider "mine"/],
-    ["own domains that are none", { ownDomains: "acme" }, /"acme" is not a whole domain/],
+    ["own domains that are none", { ownDomains: "acme" }, /"acme" isn't a full domain/],
   ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
     const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
     const args = Object.fromEntries(given.filter(([, value]) => value !== null));
@@ -141,7 +141,7 @@ describe("diff of a provider instance", () => {
       (await new ProviderInstance(plugin.client, name).check({ ...given })).failures;
     expect(await failuresOf("default", stack)).toEqual([]);
     expect(await failuresOf("default_0_1_0", stack)).toEqual([]);
-    const refusal = /^a Provider can't be called "default(_0_1_0)?", .*; give it another name$/;
+    const refusal = /^a Provider can't have the name "default(_0_1_0)?", .*; use another name$/;
     expect(await failuresOf("default", { ...stack, apiKey: "mine" })).toEqual([expect.stringMatching(refusal)]);
     expect(await failuresOf("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
       expect.stringMatching(refusal),
@@ -213,7 +213,7 @@ describe("provider configuration", () => {
     const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
     expect(failures).toEqual([
       '"ownDomain" isn\'t an argument of a Provider; did you mean ownDomains?',
-      '"tags" isn\'t an argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
+      '"tags" isn\'t an argument of a Provider; the known names are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
     ]);
   });
 

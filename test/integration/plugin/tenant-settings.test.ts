@@ -122,7 +122,7 @@ describe("TenantSettings in the native provider plugin", () => {
     expect(engine.completed).toEqual(["urn:of:acme"]);
     // The engine can't be reached here, so the warnings are printed instead.
     expect(await process.printedSoFar()).toEqual([
-      'settings/acme.yaml:11:18 warning: "gone.example" is in no deny list of an included file, so there is nothing to remove; remove the line, or fix it (remove-nothing)',
+      'settings/acme.yaml:11:18 warning: "gone.example" isn\'t on the deny list of any included file, so there is nothing to remove; delete or correct the line (remove-nothing)',
       "1 has expired and is no longer declared; `email-security plan` shows what goes",
     ]);
     expect(sandbox.requests).toEqual([]);
@@ -134,9 +134,9 @@ describe("TenantSettings in the native provider plugin", () => {
     await using process = await plugin();
     await expect(construct(process, FILE)).rejects.toThrow(
       [
-        "settings/acme.yaml can't be used: it has 2 mistakes. [ERR_SETTINGS_FILE]",
-        '  settings/acme.yaml:10:14 error: value "fair" is not a whole domain: it has no dot (invalid-value)',
-        '  settings/baseline.yaml:2:8 error: value "bad" is not a whole domain: it has no dot (invalid-value)',
+        "settings/acme.yaml is invalid: it has 2 mistakes. [ERR_SETTINGS_FILE]",
+        '  settings/acme.yaml:10:14 error: value "fair" isn\'t a full domain: it has no dot (invalid-value)',
+        '  settings/baseline.yaml:2:8 error: value "bad" isn\'t a full domain: it has no dot (invalid-value)',
       ].join("\n"),
     );
     expect(engine.registrations).toEqual([]);
@@ -153,11 +153,11 @@ describe("TenantSettings in the native provider plugin", () => {
     await writeFile(join(elsewhere, "other.yaml"), "version: 1\n");
     await symlink(join(elsewhere, "other.yaml"), join(directory, "settings", "link.yaml"));
     await expect(construct(process, { file: "settings/link.yaml" })).rejects.toThrow(
-      "it is a link that leads out of its repository",
+      "it is a link to a file outside its repository",
     );
     await rm(elsewhere, { recursive: true });
     await expect(construct(process, FILE, "email-security:index:Lists")).rejects.toThrow(
-      `There is no component "email-security:index:Lists"; there is ${TYPE}. [ERR_PROTOCOL]`,
+      `The component "email-security:index:Lists" doesn't exist; the only component is ${TYPE}. [ERR_PROTOCOL]`,
     );
     expect(engine.registrations).toEqual([]);
   });

@@ -19,7 +19,7 @@ it.skipIf(process.platform === "win32")("rejects a Node.js download with the wro
   vi.stubEnv("PATH", [commands, process.env["PATH"]].join(delimiter));
 
   await expect(installNode("windows-arm64", directory.path)).rejects.toThrow(
-    /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, and node-programs\.json says [0-9a-f]{64}: it is not used/,
+    /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, but node-programs\.json has [0-9a-f]{64}\. The file was not used/,
   );
 
   expect(await readdir(join(cache, "release"))).toEqual([]);

@@ -325,15 +325,29 @@ describe("removal guard", () => {
     tenant.trace();
     const up = await list.up({ entries: many(60) });
     expect(up.outcome).toBe("refused");
-    expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). At most 30 % may go in one run.");
-    expect((await list.up({ entries: [] })).failures[""]).toContain("all there are");
+    expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). One run may remove at most 30 %.");
+    expect((await list.up({ entries: [] })).failures[""]).toContain("all of them");
     expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
-      "no entry that it names is declared",
+      "no declared entry matches it",
     );
     expect(tenant.trace()).toEqual([]);
     expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
     expect(Object.keys(await held(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain("good for one run only");
+    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain(
+      "only valid for one run",
+    );
+  });
+
+  it("doesn't count changes of scope, which keep the rows", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: many(20) });
+    tenant.trace();
+    const rescoped = Object.fromEntries(Object.entries(many(20)).map(([key, text]) => [`${key} (graymail)`, text]));
+    expect(await list.up({ entries: rescoped })).toMatchObject({ outcome: "updated" });
+    expect(await held(tenant)).toEqual(rescoped);
+    const writes = tenant.trace().filter((request) => !request.startsWith("GET"));
+    expect(writes.map((request) => request.split(" ")[0])).toEqual(Array.from({ length: 20 }, () => "PATCH"));
   });
 
   it("counts undeclared entries that a refresh has shown", async () => {
@@ -719,7 +733,7 @@ it("counts actual entries for the removal guard after a partial run", async () =
   tenant.trace();
   const emptied = await list.up({ entries: [] });
   expect(emptied.outcome).toBe("failed");
-  expect(emptied.failures[""]).toContain("would lose 59 of 59 entries (100 %), all there are");
+  expect(emptied.failures[""]).toContain("would lose 59 of 59 entries (100 %), all of them");
   expect(tenant.writes()).toEqual([]);
   expect((await list.up({ entries: [], confirmRemovals: 59 })).outcome).toBe("updated");
 });

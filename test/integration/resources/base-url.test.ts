@@ -56,13 +56,13 @@ describe("base URL that ends in an API path", () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const ending = path.replace(/\/$/, "");
     expect(await created(`${sandbox.url}${path}`)).toContain(
-      `The address (baseUrl) ends in "${ending}", and requests add /api/v1/… themselves: drop that path, and try "${sandbox.url}". [ERR_NOT_FOUND]`,
+      `The address (baseUrl) ends in "${ending}", but the client adds /api/v1/… to it: remove that path, and try "${sandbox.url}". [ERR_NOT_FOUND]`,
     );
   });
 
   it("is reported with the path to drop when it has a query too", async () => {
     expect(await created("http://127.0.0.1:9/api/v1/threats?page=1")).toMatch(
-      /has a query or a fragment.*drop that path, and try "http:\/\/127\.0\.0\.1:9"\./,
+      /has a query or a fragment.*remove that path, and try "http:\/\/127\.0\.0\.1:9"\./,
     );
   });
 
@@ -75,6 +75,6 @@ describe("base URL that ends in an API path", () => {
   it("keeps a gateway's prefix in the suggested URL", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using way = await gateway(sandbox, "/mail");
-    expect(await created(`${way.url}/api/v1`)).toContain(`drop that path, and try "${way.url}".`);
+    expect(await created(`${way.url}/api/v1`)).toContain(`remove that path, and try "${way.url}".`);
   });
 });

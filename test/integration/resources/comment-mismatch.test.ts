@@ -76,13 +76,13 @@ describe.each(KINDS)("comment of %s, when the service collapses whitespace", (ki
 
 describe.each(KINDS)("comment of %s, when the service changes its text", (kind, args) => {
   it.each<[string, (comment: string) => string, string]>([
-    ["cuts it", (comment) => comment.slice(0, 10), "keeps the first 10 characters only"],
+    ["cuts it", (comment) => comment.slice(0, 10), "stores only the first 10 characters"],
     [
       "escapes it",
       (comment) => comment.replaceAll("&", "&amp;"),
-      'keeps "ice, Bob &amp; Eve" where "ice, Bob & Eve" was sent',
+      'stores "ice, Bob &amp; Eve" instead of "ice, Bob & Eve"',
     ],
-    ["drops it", () => "", "keeps no comment"],
+    ["drops it", () => "", "stores no comment"],
   ])("fails with the difference and the text to declare (%s)", async (_name, keeps, expectedMessage) => {
     await using tenant = await tenantThat(keeps);
     const resource = new ManagedResource(tenant, kind);

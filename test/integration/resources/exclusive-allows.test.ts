@@ -221,7 +221,7 @@ it("rejects the mode on a VIP list", async () => {
   await using made = await listTenant();
   const vips = made.tenant.provider.resource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
-    mode: 'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+    mode: 'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
   });
 });
 

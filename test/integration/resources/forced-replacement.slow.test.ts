@@ -50,7 +50,7 @@ it("applies the removal guard to VIPs of a shortened list", async () => {
   await tenant.provider.nextRun();
   const board = tenant.provider.resource("vipList", "board");
   await board.check({ members: members.slice(0, 1), maxRemovals: 1 });
-  await expect(board.delete(id, properties)).rejects.toThrow(/At most 1 may go in one run/);
+  await expect(board.delete(id, properties)).rejects.toThrow(/One run may remove at most 1/);
   expect(tenant.sandbox.exclusions("acme")).toEqual([]);
   await tenant.provider.nextRun();
   const longer = tenant.provider.resource("vipList", "board");

@@ -163,7 +163,7 @@ describe("bulk import", () => {
     expect(new Set(again)).toEqual(new Set(pages("vip_employees", 3)));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 3);
     expect(await reasonOf(vipEmployeeLifecycle.lookUp("Ruth Castellan", process.context))).toBe(
-      '"Ruth Castellan" names no VIP: "Ruth Castellan" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
+      '"Ruth Castellan" names no VIP: "Ruth Castellan" isn\'t a valid mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
     );
     expect(process.trace()).toEqual([]);
   });
@@ -279,11 +279,11 @@ describe("entry import", () => {
   7   Twice.example on the deny list (id 7, scope "global", comment "two") [ERR_IMPORT]`,
     );
     expect(await reason("deny:evil[.]example")).toBe(
-      '"deny:evil[.]example" names no entry: none has that id, and read as a value, "evil[.]example" is not a domain: it holds "["; write "evil.example". Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
+      '"deny:evil[.]example" names no entry: none has that id, and read as a value, "evil[.]example" isn\'t a valid domain: it contains "["; write "evil.example". Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
     );
     expect(await reason("ade_404")).toMatch(/^"ade_404" names no entry: none has that id, and read as a value, /);
     expect(await reason("12")).toBe(
-      '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, for no program can declare it: "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example". It stays as it is. [ERR_IMPORT]',
+      '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, for no program can declare it: "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example". It stays as it is. [ERR_IMPORT]',
     );
     expect(await reason("elsewhere.example")).toContain('is on a list called "blocked"');
   });
@@ -342,7 +342,7 @@ describe("list import", () => {
     expect(process.messages).toEqual([
       [
         'Left out of the import, and as before at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): is declared already by another of the same value and scope',
-        '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example"',
+        '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example"',
         'both.example on the allow list (id 4, scope "global", comment "Goes?"): is on the deny list too, which is declared; a value can\'t be declared on both, so decide which is meant',
         'elsewhere.example on the blocked list (id 13, scope "global", no comment): is on a list called "blocked", which isn\'t one of allow and deny',
       ].join(" | "),
@@ -368,9 +368,7 @@ describe("list import", () => {
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
-    expect(process.messages).toEqual([
-      "1 VIP by automatic detection is left to it, and not declared: detection keeps them.",
-    ]);
+    expect(process.messages).toEqual(["1 VIP by automatic detection is not declared, because detection keeps it."]);
     expect(process.trace()).toEqual(pages("vip_employees", 1));
   });
 

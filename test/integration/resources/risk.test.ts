@@ -166,7 +166,7 @@ describe("list", () => {
 it("rejects invalid own domains only where they are used", async () => {
   await using provider = await ProviderProcess.start({ config: { "email-security:ownDomains": "acme" } });
   const deny = { list: "deny", value: "evil.example" };
-  const message = /email-security:ownDomains holds a mistake: "acme" is not a whole domain/;
+  const message = /email-security:ownDomains contains an invalid domain: "acme" isn't a full domain/;
   await expect(provider.resource("allowDenyEntry").check(deny)).rejects.toThrow(message);
   await expect(provider.resource("allowDenyList").check({ entries: [deny] })).rejects.toThrow(message);
   expect(await provider.resource("vipEmployee").check({ email: "a@acme.example" })).toMatchObject({

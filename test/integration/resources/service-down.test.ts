@@ -50,7 +50,7 @@ it("sends at most 35 requests to a service that is down", async () => {
   expect([failures.length, done]).toEqual([SINGLES + 2, 0]);
   for (const failure of failures) {
     expect(failure).toMatch(/down for maintenance/);
-    expect(failure).toMatch(/running again is safe/i);
+    expect(failure).toMatch(/You can safely run again/);
   }
 });
 
@@ -59,5 +59,5 @@ it("stops when the service goes down and reports completed changes", async () =>
   // Requests in flight at that moment were sent while the service was still up.
   expect(down).toBeLessThanOrEqual(MOST + 16);
   expect(done).toBe(40);
-  expect(failures.some((failure) => /changes confirmed before \(\d+ POST\) stay/.test(failure))).toBe(true);
+  expect(failures.some((failure) => /changes confirmed so far \(\d+ POST\) stay/.test(failure))).toBe(true);
 });

@@ -12,7 +12,8 @@ import { writesOf } from "../../support/write-requests";
  * nothing here.
  */
 
-const REFUSED = /The key reaches another tenant than it is meant for.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
+const REFUSED =
+  /The API key seems to belong to a different tenant than intended.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
 
 type Resource = ReturnType<ProviderProcess["resource"]>;
 type Made = Awaited<ReturnType<ReturnType<ProviderProcess["resource"]>["declare"]>>;
@@ -278,7 +279,7 @@ describe("tenant verification by its people", () => {
       });
       return await run.resource("allowDenyEntry").read(id, properties);
     };
-    await expect(read("true")).rejects.toThrow(/EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is "true" now\)\./);
+    await expect(read("true")).rejects.toThrow(/EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is currently "true"\)\./);
     expect(await read("other, eu")).toBeUndefined();
   });
 
@@ -311,7 +312,7 @@ describe("tenant verification by own domains", () => {
     const list = globex.resource("allowDenyList").declare({ entries: { "other.example": "deny" } });
     const messages = await outcomes([...entries, list]);
     for (const message of messages) expect(message).toMatch(REFUSED);
-    expect(messages.join()).toContain('its own people have mailboxes of "globex.example"');
+    expect(messages.join()).toContain('own people have mailboxes of "globex.example"');
     expect(messages.join()).toContain("add its domain to ownDomains");
     const requests = sandbox.requests.filter(({ path }) => path.endsWith("/vip_employees"));
     expect(requests).toHaveLength(1);

@@ -177,8 +177,12 @@ describe("mailbox outside the organization", () => {
       expect(up.outcome).toBe("partial");
       expect(up.reasons).toHaveLength(3);
       expect(up.reasons[0]).toContain("2 of 1502 VIPs could not be brought to what is declared");
-      expect(up.reasons[1]).toMatch(/^typo@big.example: typo@big.example isn't a mailbox of the organization/);
-      expect(up.reasons[2]).toMatch(/^zz@other.example: zz@other.example isn't a mailbox of the organization/);
+      expect(up.reasons[1]).toMatch(
+        /^typo@big.example: According to the service, typo@big.example isn't a mailbox of the organization/,
+      );
+      expect(up.reasons[2]).toMatch(
+        /^zz@other.example: According to the service, zz@other.example isn't a mailbox of the organization/,
+      );
       expect(tenant.writes()).toHaveLength(3);
       expect(list.properties?.["members"]).toEqual(many(1_500));
       expect(await vips(tenant)).toEqual(many(1_500));

@@ -21,33 +21,31 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(all.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
     const markdown = fleet.written("plan.md");
-    expect(markdown).toContain(
-      "The mail of the last 30 days of all 7 tenants in which something changes was looked at",
-    );
+    expect(markdown).toContain("Mail evidence of the last 30 days from all 7 tenants with changes");
     const none = await fleet.plan(["--evidence", "none"]);
     expect(none.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3);
-    expect(fleet.written("plan.md")).toContain("> **No finding.** 7 of 8 tenants would change");
-    expect(fleet.written("plan.md")).toContain("The tenants' mail was not looked at.");
+    expect(fleet.written("plan.md")).toContain("> **Incomplete evidence.** 7 of 8 tenants would change");
+    expect(fleet.written("plan.md")).toContain("The mail of the tenants was not read.");
     expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(markdown.split("Digest").at(-1));
   });
 
   it("rejects --evidence when no document would show it", async () => {
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-    expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
+    expect(stderr).toContain("--evidence appears only in the Markdown or HTML of a plan");
     // Someone who asked for evidence would read that no mail was searched.
     for (const task of [["--only-expired"], ["--revert-drift"]]) {
       const outcome = await fleet.plan(["--evidence", "sample", ...task]);
       expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-      expect(outcome.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
+      expect(outcome.stderr).toContain("--only-expired and --revert-drift don't query mail");
     }
   });
 
   it("writes empty documents when no drift is to be reverted", async () => {
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
-    const reason = "0 of 8 tenants say `onDrift: revert` in the settings files";
+    const reason = "0 of 8 tenants have `onDrift: revert` in the settings files";
     expect(stderr).toBe(`${reason}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
     const report = reportSchema.parse(JSON.parse(fleet.written("plan.json")));
     expect(report).toMatchObject({ id: "none", state: "done", reason: reason, tenants: [], waves: [] });

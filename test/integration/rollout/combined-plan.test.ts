@@ -27,18 +27,16 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);
-    expect(stderr).toContain("Wrote plan.md, plan.html, with what the mail of 5 of 7 tenants says.");
-    expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
+    expect(stderr).toContain("Wrote plan.md, plan.html, with mail evidence of 5 of 7 tenants.");
+    expect(stderr).toContain("the changes of 1 tenant are blocked by --fail-on risk");
     expect(text).toContain(
-      "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
+      "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, with 2 different changes: 1 dangerous.",
     );
-    expect(text).toContain("Changes of this tenant are refused by --fail-on risk.");
-    expect(text).toContain(
-      "of 5 of 7 tenants in which something changes was looked at (`t0`, `t2`, `t3`, `t5` and `t6`), a sample",
-    );
+    expect(text).toContain("Changes of this tenant are blocked by --fail-on risk.");
+    expect(text).toContain("from 5 of 7 tenants with changes (`t0`, `t2`, `t3`, `t5` and `t6`). This is a sample");
     expect(text).toContain(`#### \`+\` add allow \`${fleet.sender}\` (mailbox, in \`t6\`)\n\n- **Mail:** **`);
     expect(text).toMatch(/- \*\*Mail:\*\* \*\*\d+ threats? in 30 days, \d+ malicious/);
-    expect(text).toContain("- **Asked for:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
+    expect(text).toContain("- **Approval:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
     expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
     expect(breakoutsIn(text)).toEqual([]);
     // Three lists for each of eight tenants; for five of them the lists again, a page of threats and a page of reports.

@@ -151,8 +151,8 @@ it("compares what two rollouts declared", async () => {
   });
   const page = renderPageText(buildDifferencePage(await buildRolloutDifference(journal, first, second)));
   expect(page).toContain("+  deny shared.example in all 2\n");
-  expect(page).toContain("~  allow → deny a.example in acme\n      ends never → none\n");
-  expect(page).toContain(`!  globex by ${first}: failed\n`);
+  expect(page).toContain("~  allow → deny a.example in acme\n      expires never → none\n");
+  expect(page).toContain(`!  globex in ${first}: failed\n`);
   expect(await buildRolloutDifference(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
   await pruneRollout(journal.database, second, nowMs);
   await expect(buildRolloutDifference(journal, third, second)).rejects.toMatchObject({
@@ -174,7 +174,7 @@ it("reads only the files that a rollout kept", async () => {
   for (const id of [beyond, gone]) {
     const { tenants: found, same } = await buildRolloutDifference(journal, fine, id);
     expect([same, found[0]?.changes]).toEqual([0, []]);
-    expect(found[0]?.unreadable).toContain("the rollout kept no such file");
+    expect(found[0]?.unreadable).toContain("the rollout has no such file");
   }
   await journal.close();
 });

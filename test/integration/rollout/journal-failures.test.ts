@@ -200,8 +200,8 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     if (written.get(name) === "failed") expect(tenants.failing.has(name), name).toBe(true);
     if (how.startsWith("was changed")) expect(isChanged, name).toBe(true);
     if (how.startsWith("failed")) expect(tenants.failing.has(name), name).toBe(true);
-    if (how.startsWith("was not begun")) expect(isChanged, name).toBe(false);
-    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal does not say so");
+    if (how.startsWith("was not started")) expect(isChanged, name).toBe(false);
+    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal doesn't record it");
   }
   for (const event of events) {
     if (event.kind !== "tenant-finished") continue;
@@ -210,7 +210,7 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
   if (state === "done") expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
   if (state !== undefined) expect((await healthy.getRollout(id)).state).toBe(state);
   else {
-    expect(message).toMatch(/^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./);
+    expect(message).toMatch(/^This run of the rollout \S+ ended because its journal failed: The disk is full\./);
     expect(message).toContain(`\`email-security rollout resume ${id}\``);
   }
 }

@@ -93,7 +93,7 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   expect(history.stdout).not.toContain(waiting);
   const shown = await email("rollout", "show", first, "--tenant", "acme", "--output", "shown.md");
   expect([shown.code, shown.stderr]).toEqual([0, "Wrote shown.md.\n"]);
-  expect(shown.stdout).toContain("begun by dana@build-7");
+  expect(shown.stdout).toContain("started by dana@build-7");
   expect(shown.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");
   expect(readFileSync(join(directory, "shown.md"), "utf8")).toContain("- `+` `deny` `evil.example` in `acme`\n");
   const difference = await email("rollout", "diff", first, second);
@@ -103,15 +103,17 @@ it("shows, compares and prunes rollouts from the command line", async () => {
 
   const dryRun = await email("rollout", "prune", "--older-than", "1d");
   expect([dryRun.code, dryRun.stdout]).toEqual([2, expect.stringMatching(`^${first}  tenants.yaml  r2-`)]);
-  expect(dryRun.stderr).toContain(`Stays whole: ${waiting} (waiting): it is not through.\n`);
-  expect(dryRun.stderr).toContain(`Stays whole: ${second} (done): it can be rolled back`);
+  expect(dryRun.stderr).toContain(`Not pruned: ${waiting} (waiting): it is not finished.\n`);
+  expect(dryRun.stderr).toContain(`Not pruned: ${second} (done): it can be rolled back`);
   expect(dryRun.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
-  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(/^Nothing that ended before/);
+  expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
+    /^There is nothing to prune that ended before/,
+  );
   const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([
     1,
-    expect.stringContaining("was pruned: the files and plans that it would go on with are gone. Nothing was changed."),
+    expect.stringContaining("was pruned: its files and plans were removed. Nothing was changed."),
   ]);
 }, 60_000);

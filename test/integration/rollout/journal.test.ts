@@ -119,7 +119,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
   await journal.setWaveState(id, 0, "checking", { health: unhealthyResult });
-  await journal.stop(id, "The wave first is not well.");
+  await journal.stop(id, "The wave first is unhealthy.");
   await journal.start(id, { retry: false });
   expect((await waves())[0]).toEqual({ state: "checking", health: unhealthyResult });
   // The wave has soaked, so only its health check runs again.
@@ -187,7 +187,7 @@ it("uses as many statements as the rollout simulation counts", async () => {
 it("rejects a tenant that is in no wave", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "no-wave.sqlite")));
   const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
-  await expect(journal.create(specOf(["acme"]), targets)).rejects.toThrow('"left-out" is in no wave');
+  await expect(journal.create(specOf(["acme"]), targets)).rejects.toThrow(`"left-out" isn't in any wave`);
   await journal.close();
 });
 

@@ -127,12 +127,12 @@ it("resumes an interrupted nightly run in its own mode", async () => {
   const report = await buildRolloutReport(its.journal, open, false, commands);
   expect(report.task).toBe("only-expired");
   const text = renderReportText(report).replace(/\s+/g, " ");
-  expect(text).toContain("takes away what has ended, and nothing else");
-  expect(text).toContain("It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.");
+  expect(text).toContain("only removes expired entries");
+  expect(text).toContain("0 of 2 tenants changed, 1 unchanged, 0 failed, 1 pending.");
   expect(text).not.toContain("declared");
   const history = await readRolloutHistory(its.journal, { limit: 20 }, () => Promise.resolve(false));
   expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
-  expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("takes away what has ended, and nothing else");
+  expect(renderHistoryText(history, {}).replace(/\s+/g, " ")).toContain("only removes expired entries");
   expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
     "email-security rollout tenants.yaml --only acme --revert-drift",
   );

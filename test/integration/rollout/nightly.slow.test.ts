@@ -119,7 +119,7 @@ it("changes nothing while a rollout is in progress", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "waiting" }));
   const { turn, eu, us, fleet, report } = await night({ REVERT_DRIFT: "yes", PUBLISH_SITE: "yes" });
   expect(turn.outputs).toEqual({ free: "" });
-  expect(turn.summary).toContain("tonight tenants are read, and none is changed");
+  expect(turn.summary).toContain("This run reads the tenants and changes none");
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual(["fleet site"]);
   expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);
@@ -185,9 +185,7 @@ it("opens and closes the drift issue on GitLab", async () => {
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
-  expect(gitLab.issues).toMatchObject([
-    { state: "opened", title: "Tenants differ from their files", labels: "email-security-fleet" },
-  ]);
+  expect(gitLab.issues).toMatchObject([{ state: "opened", title: "Drift in tenants", labels: "email-security-fleet" }]);
   expect(gitLab.issues[0]?.description).toContain("clicked.example");
   for (const [drift, state] of [
     ["unknown", "opened"],

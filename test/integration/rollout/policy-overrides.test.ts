@@ -37,10 +37,10 @@ describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
     const { stdout, output, code } = await run("rollout", "tenants.yaml", "--output", "report.json");
     expect([code, output]).toEqual([2, output]);
     const text = stdout.replace(/\s+/g, " ");
-    const [overrideHeading, changes] = ["Looser here than what is included ! settings/acme.yaml:4:", "What changes"];
+    const [overrideHeading, changes] = ["Overrides of included files ! settings/acme.yaml:4:", "Changes"];
     expect(text).toContain(overrideHeading);
     expect(text.indexOf(overrideHeading)).toBeLessThan(text.indexOf(changes));
-    expect(text).toMatch(/`policy\.maxDays` is 400 here.*; the same in globex/);
+    expect(text).toMatch(/`policy\.maxDays` is 400 here.*; also in globex/);
     expect(text).toContain("deny xn--bcher-kva.example (bücher.example) in all 2 tenants");
   });
 });

@@ -70,7 +70,8 @@ describe("a PostgreSQL journal", () => {
     const wrong: Readonly<Record<string, RegExp>> = {
       "mysql://root:s3cr3t@db/x": /Invalid PostgreSQL URL.*postgres:\/\//,
       "postgres://u:s3cr3t@[bad/x": /Invalid PostgreSQL URL/,
-      [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]: /password authentication failed.*user and password/,
+      [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]:
+        /password authentication failed.*user and the password/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/nowhere`]: /"nowhere" does not exist.*createdb/,
       [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*can be reached/,
       [`postgres://postgres:${secret}@nowhere.invalid/postgres`]: /nowhere\.invalid.*host is right/,
@@ -158,7 +159,7 @@ describe("a PostgreSQL journal", () => {
   });
 
   it.each([
-    ["sslmode=verify", /sslmode is "verify".*verify-ca, verify-full/],
+    ["sslmode=verify", /sslmode of the database URL is "verify".*verify-ca, verify-full/],
     ["sslmode=verify-ca", /verify-ca requires specifying a CA with sslrootcert/],
     ["ssl=false", /has ssl="false".*sslmode/],
     ["sslmode=require&sslrootcert=system", /sslmode=verify-full/],

@@ -67,7 +67,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
   const id = await written(journal, { tenants, failing: ["globex"], files: { "base.yaml": "version: 1\n" } });
   const back = await written(journal, {
     tenants: { acme: [], globex: [] },
-    spec: { rollsBack: id, rollsBackTo: "what each tenant held before it" },
+    spec: { rollsBack: id, rollsBackTo: "each tenant's previous state" },
   });
   await journal.markRolledBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
@@ -135,7 +135,7 @@ waves: [{ name: all }]
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
     code: "ERR_ROLLOUT_NOT_KNOWN",
-    message: expect.stringContaining('was pruned, and with it what "acme" held before'),
+    message: expect.stringContaining('was pruned, and with it the previous state of "acme"'),
   });
   await rollouts.close();
   await journal.close();
@@ -165,13 +165,13 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
     [],
     {
       ...{ [acme]: standing, [first]: standing, [elsewhere]: standing },
-      ...{ [failed]: "a tenant that failed", [waiting]: "it is not through" },
+      ...{ [failed]: "a tenant that failed", [waiting]: "it is not finished" },
     },
   ]);
   const young = await written(journal, { tenants: { globex: evil, hooli: evil } });
   expect(await why()).toEqual([
     [failed, first],
-    { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not through" },
+    { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not finished" },
   ]);
   expect((await findOldRollouts(journal, nowMs + DAY)).retained.map(({ record }) => record.id)).toContain(young);
 
@@ -188,7 +188,7 @@ it("keeps rollouts that are open, retryable or can be rolled back", async () => 
       [first]: standing,
       [acme]: `${going} is rolling it back`.slice(0, 20),
       [elsewhere]: standing,
-      [waiting]: "it is not through",
+      [waiting]: "it is not finished",
     },
   ]);
   await journal.finishRollout(going);

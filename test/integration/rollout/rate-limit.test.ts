@@ -69,7 +69,7 @@ describe("the provider process", () => {
     await declare("one.example");
     expect(acme.writes()).toHaveLength(1);
     server.over.add("token");
-    const why = "was not sent: this run may not change the tenant any more";
+    const why = "was not sent: this run isn't allowed to change the tenant any more";
     await expect(declare("two.example")).rejects.toThrow(why);
     server.over.clear();
     await declare("two.example");
@@ -110,7 +110,7 @@ describe("a rate limit server", () => {
   it("rejects invalid credentials and malformed messages", async () => {
     await using server = await startTokenServer();
     const limiter = getRateLimiter({ EMAIL_SECURITY_RATE_LIMITER: server.address }, ADDRESS);
-    await expect(limiter?.take()).rejects.toThrow("may not change the tenant any more");
+    await expect(limiter?.take()).rejects.toThrow("isn't allowed to change the tenant any more");
     for (const text of ["t\n", "[]\n", '["token","nowhere"]\n', `["token","${ADDRESS}"]\nx\n`, "x".repeat(100_000)]) {
       const socket = connect(server.address);
       socket.on("error", () => {});

@@ -86,7 +86,7 @@ const STATES: Readonly<Record<string, State>> = {
   "waits at its gate": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined });
-      await journal.recordWaiting(id, 0, "The wave one is through, and its gate waits for a person.");
+      await journal.recordWaiting(id, 0, "The wave one is finished, and its gate waits for approval.");
       return id;
     },
     status: ["resume", "rollback"],
@@ -106,7 +106,7 @@ const STATES: Readonly<Record<string, State>> = {
   "stopped before it began a tenant": {
     make: async (journal) => {
       const id = await begun(journal, {});
-      await journal.stop(id, "A person stopped it.");
+      await journal.stop(id, "It was stopped by a person.");
       return id;
     },
     status: ["resume"],
@@ -153,7 +153,7 @@ const STATES: Readonly<Record<string, State>> = {
   "was abandoned": {
     make: async (journal) => {
       const id = await begun(journal, { t0: REFUSED });
-      await journal.abandon(id, "A person abandoned it.");
+      await journal.abandon(id, "It was abandoned by a person.");
       return id;
     },
     status: ["rollback"],
@@ -264,7 +264,7 @@ async function expectToWork(directory: string, place: string, command: string): 
       ).toHaveLength(2);
       // Tenants to be retried count as remaining, from the first line on.
       const through = (await journal.listTenants(id)).filter((tenant) => tenant.state === "done").length;
-      expect(output, command).toContain(`  ${through}/2  the rollout goes on\n`);
+      expect(output, command).toContain(`  ${through}/2  rollout resumed\n`);
       expect(output, command).toContain("ERR_ROLLOUT_KEY");
     }
   } finally {

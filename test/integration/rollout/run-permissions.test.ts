@@ -9,6 +9,7 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
+import { unwrapError } from "../../support/unwrap-error";
 
 /*
  * A targets file from a pull request and a journal written by a stranger, against the pipeline that plans them: with
@@ -63,7 +64,7 @@ interface Ran {
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
   return await new Promise((done) => {
     const child = execFile(program, args, { cwd: directory, env }, (_error, stdout, stderr) =>
-      done({ code: child.exitCode ?? -1, output: `${stdout}${stderr}` }),
+      done({ code: child.exitCode ?? -1, output: unwrapError(`${stdout}${stderr}`) }),
     );
   });
 }
@@ -83,7 +84,7 @@ it("runs, reads and sends nothing that the run doesn't allow", async () => {
   expect(code).toBe(1);
   expect(
     output,
-  ).toBe(`error: This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
+  ).toBe(`error: This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
   the command '["touch","${join(directory, "key-was-run")}"]', for "acme" (tenants.yaml:5)
   the address "${stranger.url}", for "globex" (tenants.yaml:6)
   the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)
@@ -111,8 +112,8 @@ it("accepts the settings that its error message suggests", async () => {
   const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
   expect(output.replace(/\n {4}(?=\S)/g, " ")).toContain(`Keys
 
-  · ${service.url} is sent the key of acme, from the output of the command "echo"
-  · ${service.url} is sent the key of globex, from the file "keys/globex"
+  · ${service.url} receives the key of acme, from the output of the command "echo"
+  · ${service.url} receives the key of globex, from the file "keys/globex"
 `);
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
 });

@@ -160,7 +160,7 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
   try {
     expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
     await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
-    const waits = `${newest} waits for a person, and nothing of it is under way. To abandon it: \`email-security rollout abandon ${newest}`;
+    const waits = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
     await expect(found("stop")).rejects.toThrow(waits);
     await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
     await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
@@ -168,8 +168,8 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
     expect(await found("stop")).toBe(held);
     await rollouts.stop(held ?? "");
     expect((await rollouts.journal.getRollout(held ?? "")).isStopping).toBe(true);
-    await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still under way.* Stop it first: `.* stop /);
-    await rollouts.journal.abandon(newest ?? "", "A person abandoned it.");
+    await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still in progress.* Stop it first: `.* stop /);
+    await rollouts.journal.abandon(newest ?? "", "It was abandoned by a person.");
     expect(await found("resume")).toBe(older);
     await hold?.release();
     expect(await found("resume")).toBe(held);

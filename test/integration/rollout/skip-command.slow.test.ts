@@ -58,12 +58,12 @@ const unskip = async (...args: string[]): Promise<CommandOutcome> => await runUn
 it("creates no journal when none exists", async () => {
   expect(await skip("acme", "--reason", "why")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("There is no rollouts' journal at"),
+    stderr: expect.stringContaining("There is no rollout journal at"),
   });
   for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
     expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("There is no rollouts' journal at"),
+      stderr: expect.stringContaining("There is no rollout journal at"),
     });
     expect(existsSync(directory.path("nowhere.db")), verb).toBe(false);
   }
@@ -88,11 +88,11 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     /^Skipped from now on: "acme", since .* UTC by dana@.*\nSkipped from now on: "globex"/,
   );
   expect(skipped.stdout).toContain(
-    `In the rollout ${id}: "acme" is left out when it goes on; "globex" is through already`,
+    `In the rollout ${id}: "acme" is left out when the rollout is resumed; "globex" is already done`,
   );
   expect(await skip("acme", "--reason", "another")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*unskip acme`\n/),
+    stdout: expect.stringMatching(/^Already skipped: "acme".*Nothing changes\..*unskip acme`\n/),
   });
 
   const looked = [
@@ -129,23 +129,23 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   const ended = await unskip("acme", "globex", "--targets", "gone.yaml");
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
-  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect(await skip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
 
   // Skips end by the patterns that started them; a pattern that matches no skipped tenant ends none.
   await skip("*", "--reason", "all of them");
   expect(await unskip("x*")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('"x*" is not skipped; skipped are "acme", "globex".'),
+    stderr: expect.stringContaining('"x*" is not skipped; skipped tenants: "acme", "globex".'),
   });
   expect(await unskip("ac*", "acme")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Not skipped any more: "acme"[^"]*\n(?!Not)/),
+    stdout: expect.stringMatching(/^No longer skipped: "acme"[^"]*\n(?!Not)/),
   });
   expect(await unskip("*", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
   expect(await unskip("*")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Not skipped any more: "globex"/),
+    stdout: expect.stringMatching(/^No longer skipped: "globex"/),
   });
-  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect(await skip()).toMatchObject({ stdout: "No tenant is skipped.\n" });
   expect((await run(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
 });

@@ -36,7 +36,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
     ...{ file: files.path("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
   for (const [reason, why] of [
-    [undefined, /is missing.*Give --reason TEXT/],
+    [undefined, /is missing.*Set --reason TEXT/],
     [" \n\t", /is missing/],
     ["x".repeat(1_001), /longer than 1000 characters/],
   ] as const) {
@@ -48,7 +48,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
   });
   await expect(endSkip(journal, request("acme"))).rejects.toMatchObject({
     code: "ERR_ROLLOUT_SELECTION",
-    message: '"acme" is not skipped; nobody is. Nothing was changed.',
+    message: '"acme" is not skipped; no tenant is skipped. Nothing was changed.',
   });
   await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
   await expect(addSkip(journal, "why", request("acme"))).rejects.toThrow(
@@ -59,7 +59,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
   const { added } = await addSkip(journal, " its key\nis refused ", request("a*"));
   expect(added).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
   await expect(endSkip(journal, request("acme", "globex"))).rejects.toThrow(
-    /^"globex" is not skipped; skipped are "acme"\./,
+    /^"globex" is not skipped; skipped tenants: "acme"\./,
   );
   // If the file no longer exists, the skip ends by name.
   const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });

@@ -32,7 +32,7 @@ export function skippingStories(open: () => Promise<Database>): void {
         ...{ a: "done", b: "failed", c: "pending", d: "pending", e: "pending" },
       });
       expect((await report(fleet, id)).advice.map(({ command }) => command)).toContain(
-        "email-security rollout skip b --reason 'say why'",
+        "email-security rollout skip b --reason 'the reason'",
       );
       // Without the skip, resuming retries the tenant and stops again.
       expect(await fleet.run(id)).toBe("stopped");
@@ -53,9 +53,9 @@ export function skippingStories(open: () => Promise<Database>): void {
       // The report keeps the failure's reason, since the tenant may be partly changed.
       expect(rolloutReport.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
       const text = renderReportText(rolloutReport, { width: 200 });
-      expect(text).toContain("DONE, BUT FOR 1 TENANT");
-      expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
-      expect(text).toContain("May be changed in part: 1 that is skipped.");
+      expect(text).toContain("DONE, 1 SKIPPED");
+      expect(text).toContain("4 tenants match their files. Skipped: b.");
+      expect(text).toContain("Possibly partly changed: 1 skipped.");
       expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
       expect(text).toContain("email-security rollout unskip b");
       expect(text).not.toContain("All");
@@ -199,8 +199,8 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(await fleet.run(id)).toBe("waiting");
       expect(await fleet.run(id, { retry: false, left: ["a"] })).toBe("done");
       const text = renderReportText(await report(fleet, id), { width: 200 });
-      expect(text).toContain("DONE, BUT FOR 1 TENANT");
-      expect(text).toContain("4 tenants hold what is declared. Skipped: a.");
+      expect(text).toContain("DONE, 1 SKIPPED");
+      expect(text).toContain("4 tenants match their files. Skipped: a.");
     });
 
     it("is continued once it has returned", async () => {
@@ -238,7 +238,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       const rolloutReport = await report(fleet, id);
       expect(rolloutReport.skipped).toMatchObject([{ name: "c", stack: "c" }]);
       const text = renderReportText(rolloutReport, { width: 200 });
-      expect(text).toContain("3 tenants hold what is declared. Skipped: c.");
+      expect(text).toContain("3 tenants match their files. Skipped: c.");
     });
 
     it("is part of its wave's health check", async () => {

@@ -129,7 +129,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
     const accepted = await fleet.run(destroy, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
     expect(accepted.code, accepted.stderr + accepted.stdout).toBe(2);
-    expect(accepted.stdout).toContain("-1 remove");
+    expect(accepted.stdout).toContain("1 to remove");
     fleet.hasState("held", stateOf("held", await read("held"), entries));
     const own = await fleet.run(destroy);
     expect(own.code, own.stderr + own.stdout).toBe(2);

@@ -61,14 +61,14 @@ it("restores the former stack of a tenant renamed by hand", async () => {
     code: 0,
     text: "tenants:\n  acme: { stack: t0, key: { environment: T0_KEY } }\n  t1: {}\n",
   });
-  expect(outcome.stdout).toContain("acme keeps the stack t0, with what rollouts and skips know of it.");
+  expect(outcome.stdout).toContain("acme keeps the stack t0, with its rollout history and skips.");
 });
 
 it.each([
   ["a name that is taken", "t0", "t1", /has both tenants, "t0" and "t1"/],
   ["a tenant that isn't there", "tt0", "acme", /has neither the tenant "tt0" nor "acme".*did you mean t0/],
   ["a stack of another tenant", "shared", "t1", /The stack "shared" belongs to the tenant "t0"/],
-  ["an invalid name", "t0", "a b", /isn't a valid name of a Pulumi stack/],
+  ["an invalid name", "t0", "a b", /isn't a valid Pulumi stack name/],
 ])("rejects %s without changing the file", async (_case, from, to, message) => {
   const tenants = "tenants:\n  t0: { stack: shared }\n  t1: {}\n";
   const outcome = await rename(tenants, from, to);

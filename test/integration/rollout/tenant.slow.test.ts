@@ -86,7 +86,9 @@ it("commits an added and a removed tenant on separate branches", async () => {
       /^Committed settings\/hooli\.yaml, tenants\.yaml as \w+ on the new branch email-security\/tenant-hooli/,
     ),
   ]);
-  expect(added.stdout).toContain("A first rollout, if there is no stack yet, writes nothing: all is as declared.");
+  expect(added.stdout).toContain(
+    "A first rollout, if there is no stack yet, would write nothing: the tenant matches its files.",
+  );
   expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
     "Add the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
@@ -95,7 +97,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   const removed = await run("remove", "hooli", "--commit");
   expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining("without-tenant-hooli")]);
   expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
-    "Take out the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
+    "Remove the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );
   expect(directory.git("diff", "--stat", "main", "HEAD")).toBe("");
 
@@ -118,7 +120,7 @@ it("rejects a tenant that looks like a listed one without --distinct-from", asyn
   expect([known.code, known.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /"acme" looks like a tenant that is there already: its VIPs have mailboxes of "acme\.example", an own domain of "one" \(tenants\.yaml:8\)\. Nothing was written.*--distinct-from one\. \[ERR_OTHER_TENANT\]/,
+      /"acme" looks like an existing tenant: its VIPs have mailboxes in "acme\.example", an own domain of "one" \(tenants\.yaml:8\)\. Nothing was written.*--distinct-from one\. \[ERR_OTHER_TENANT\]/,
     ),
   ]);
   const strange = await run("add", "acme", "--distinct-from", "one", "--own-domains", "other.example");
@@ -131,7 +133,7 @@ it("rejects a tenant that looks like a listed one without --distinct-from", asyn
   // Without people, the tenant is recognized by entries that only one tenant declares.
   directory.write("settings/two.yaml", `${own}deny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`);
   const entries = await run("add", "nobodys");
-  expect(entries.stderr).toContain('it has 6 of the 6 entries that "two" (tenants.yaml:9) alone declares');
+  expect(entries.stderr).toContain('it has 6 of the 6 entries that only "two" (tenants.yaml:9) declares');
 });
 
 it("enforces the baseline's policy when adding a tenant", async () => {
@@ -200,7 +202,7 @@ tenants:
     `${readFileSync(directory.at("tenants.yaml"), "utf8")}    labels: { ring: a }\nwaves: [{ name: a, match: { ring: a }, gate: true }]\n`,
   );
   const nowhere = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY");
-  expect(nowhere.stderr).toContain('No wave would take "hooli", and nothing was written. Give it labels');
+  expect(nowhere.stderr).toContain('No wave would include "hooli". Nothing was written. Set labels');
   const placed = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY", "--wave", "a");
   expect(placed.code, placed.stderr).toBe(0);
   const { targets } = readTargets(directory.at("tenants.yaml"));
@@ -226,17 +228,17 @@ it("refuses to remove a tenant that an open rollout must change", async () => {
     1,
     expect.stringMatching(
       new RegExp(
-        `The rollout ${id} is not through, and has still to change "two"; nothing was changed.*ERR_ROLLOUT_BUSY`,
+        `The rollout ${id} is not finished, and still has to change "two". Nothing was changed.*ERR_ROLLOUT_BUSY`,
       ),
     ),
   ]);
   // The first rollout is done in that journal.
   const shared = await run("remove", "one", "--database", place);
   expect(shared.code, shared.stderr).toBe(0);
-  expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");
+  expect(shared.stdout).toContain("settings/one.yaml is kept: it is also the settings file of three.");
   expect(shared.stdout).toContain("stack rm --force --yes --stack one`");
   const wrong = await run("remove", "two", "--destroy", "--yes", "one");
-  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes names another tenant than "two"')]);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--yes specifies a tenant other than "two"')]);
   const reviewed = await run("remove", "two", "--destroy", "--yes", "two", "--pr");
   expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
   expect(directory.git("status", "--porcelain", "--", "settings")).toBe("");
@@ -253,7 +255,7 @@ it("removes a tenant from the file that declares it", async () => {
   const top = readFileSync(directory.at("tenants.yaml"), "utf8");
   const four = await run("remove", "four");
   expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
-  expect(four.stdout).toContain("and no tenant reads them any more:\n  settings/four/own.yaml.");
+  expect(four.stdout).toContain("which are kept and now unused:\n  settings/four/own.yaml.");
   expect(readFileSync(directory.at("more/eu.yaml"), "utf8")).toBe(
     "version: 1\ntenants:\n  five: { settings: ../settings/two.yaml }\n",
   );
@@ -262,7 +264,7 @@ it("removes a tenant from the file that declares it", async () => {
   expect(three.stdout).toContain("settings/baseline.yaml stays: the files of one include it.");
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
   const last = await run("add", "hooli", "--settings", "../hooli.yaml");
-  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
+  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("is outside this file's repository")]);
 });
 
 it("adds a tenant that shares only baseline entries with another", async () => {

@@ -89,16 +89,17 @@ it("declares only what the baseline lacks when adding a tenant", async () => {
   const before = textOf("tenants.yaml");
   const added = await tenant("add", "hooli", "--wave", "canary");
   expect(added.stdout).toBe(
-    `settings/hooli.yaml declares what hooli holds: 4 allow/deny entries and 1 VIP,
-  in addition to 1 as settings/baseline.yaml declares them. Its wave is canary.
-Its own domains seem to be hooli.example: look at them, a key of another
-  tenant is told by them.
-1 of them is risky, and declared as to be reviewed: look for acceptRisk.
-Otherwise than settings/baseline.yaml:5, which has it under deny,
-  partner.example stays on the other list here: is that meant?
-1 with another comment than settings/baseline.yaml has keep theirs.
-A first rollout, if there is no stack yet, would bring 1 entry or VIP that it
-  lacks of settings/baseline.yaml:
+    `settings/hooli.yaml declares the content of hooli: 4 allow/deny entries and 1
+  VIP, in addition to 1 that settings/baseline.yaml declares. Its wave is
+  canary.
+Its own domains seem to be hooli.example: check them, because they reveal a
+  key of another tenant.
+1 of them is risky, and marked for review: search the file for acceptRisk.
+settings/baseline.yaml:5 has partner.example under deny, but it stays on the
+  other list here: check whether that is intended.
+1 with a different comment than in settings/baseline.yaml keep their own.
+A first rollout, if there is no stack yet, would add 1 entry or VIP of
+  settings/baseline.yaml:
   + deny missing.example (settings/baseline.yaml:6)
 --- a/tenants.yaml
 +++ b/tenants.yaml
@@ -146,7 +147,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const twice = await tenant("add", "hooli");
   expect([twice.code, twice.stderr]).toEqual([
     1,
-    expect.stringMatching(/has the tenant "hooli" already, at line 13, and nothing was written/),
+    expect.stringMatching(/already has the tenant "hooli", at line 13\. Nothing was written/),
   ]);
   const sameKey = await tenant("add", "twin");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
@@ -155,17 +156,17 @@ Next: email-security rollout tenants.yaml --only hooli
   const mistyped = await tenant("remove", "hooli", "--database", "typo.db");
   expect([mistyped.code, mistyped.stderr]).toEqual([
     1,
-    expect.stringMatching(/^error: There is no rollouts' journal at "typo\.db", and none was made/),
+    expect.stringMatching(/^error: There is no rollout journal at "typo\.db", and none was created/),
   ]);
   expect(existsSync(directory.path("typo.db"))).toBe(false);
   const removed = await tenant("remove", "hooli");
   expect(removed.code).toBe(0);
-  expect(removed.stdout).toContain("settings/hooli.yaml stays: git does not have it as it is");
+  expect(removed.stdout).toContain("settings/hooli.yaml is kept: its content isn't committed in git");
   expect(textOf("tenants.yaml")).toBe(before);
   const there = await tenant("add", "hooli");
   expect([there.code, there.stderr]).toEqual([
     1,
-    expect.stringMatching(/"settings\/hooli\.yaml" is there already, and nothing was written/),
+    expect.stringMatching(/"settings\/hooli\.yaml" already exists\. Nothing was written/),
   ]);
   expect(existsSync(directory.path("settings/twin.yaml"))).toBe(false);
   expect(textOf("settings/hooli.yaml")).toBe(text);

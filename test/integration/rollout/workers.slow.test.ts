@@ -183,7 +183,7 @@ describe.concurrent("the job queue", () => {
     // A job that could be neither run nor recorded is retried later.
     await handOut(job("broken"));
     await until(7);
-    expect(log).toEqual(['"broken" could not be worked on: no journal']);
+    expect(log).toEqual(['"broken" could not be processed: no journal']);
     stopping.abort();
     await working;
     await queue.drain();

@@ -62,7 +62,7 @@ describe("a distributed rollout", () => {
     expect(second.events).toContainEqual({
       at: expect.any(Number),
       kind: "log",
-      line: expect.stringMatching(/answers again\.$/),
+      line: expect.stringMatching(/is available again\.$/),
     });
   });
 });

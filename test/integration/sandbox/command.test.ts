@@ -14,16 +14,16 @@ test.each(["SIGINT", "SIGTERM"] as const)("prints its URL and keys on start, and
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toBe(
     [
-      `The sandbox listens on ${url} and keeps its data in memory.`,
+      `The sandbox listens on ${url} and stores its data in memory.`,
       "",
-      "Its tenants, each with a pipeline's key and a colleague's:",
+      "Its tenants, each with a key for a pipeline and one for a colleague:",
       "  acme    sandbox-acme-ci    sandbox-acme-console",
       "  globex  sandbox-globex-ci  sandbox-globex-console",
       "",
       "Point a program at it:",
       `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=sandbox-acme-ci`,
       "",
-      "Ctrl-C stops it.",
+      "Press Ctrl-C to stop it.",
       "",
     ].join("\n"),
   );
@@ -55,7 +55,7 @@ test("reports an invalid option in one line and exits 1", async () => {
     [["--rate-limit", "0/s"], /'0\/s' is invalid/],
     [["--retry-after", "soon"], /'soon' is invalid.*seconds, date, none/],
     [["--scenario", "acne"], /no scenario "acne".*acme, empty/],
-    [["--data", diary], /diary\.txt is not a sandbox database/],
+    [["--data", diary], /diary\.txt isn't a sandbox database/],
     [["--data", directory], /can't be opened/],
   ];
   const results = await Promise.all(cases.map(([args]) => runCommand(args).ended));

@@ -80,13 +80,13 @@ test("rejects a foreign or newer database and leaves it untouched", async () => 
   };
   for (const text of ["", "Dear diary", "x".repeat(5_000)]) {
     writeFileSync(data, text);
-    await refusesUntouched(/not a sandbox database/);
+    await refusesUntouched(/isn't a sandbox database/);
   }
   rmSync(data);
   const stranger = new DatabaseSync(data);
   stranger.exec("CREATE TABLE diary (day TEXT)");
   stranger.close();
-  await refusesUntouched(/not a sandbox database/);
+  await refusesUntouched(/isn't a sandbox database/);
 
   rmSync(data);
   await (await startSandbox({ data })).close();

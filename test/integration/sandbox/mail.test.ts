@@ -221,7 +221,10 @@ test("decodes any percent-encoded path parameter", async () => {
   await fc.assert(
     fc.asyncProperty(id, async (text) => {
       const answer = await fetch(`${sandbox.url}${REPORTS}/${encodeURIComponent(text)}`, { headers });
-      expect([answer.status, await answer.json()]).toEqual([404, { error: `there is no phishing report ${text}` }]);
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        { error: `the phishing report ${text} does not exist` },
+      ]);
     }),
     { numRuns: 150 },
   );

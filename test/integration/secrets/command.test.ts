@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { EmptyDirectory } from "../../support/packed-package";
+import { unwrapError } from "../../support/unwrap-error";
 
 const LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200 && !text.includes("\0"))
@@ -12,7 +13,7 @@ const LINES = Object.values(HOSTILE)
 
 async function email(...args: string[]): Promise<string> {
   return await new Promise((done) => {
-    execFile(process.execPath, [COMMAND, ...args], (_error, stdout, stderr) => done(stdout + stderr));
+    execFile(process.execPath, [COMMAND, ...args], (_error, stdout, stderr) => done(unwrapError(stdout + stderr)));
   });
 }
 

@@ -131,7 +131,7 @@ describe("check", () => {
         await of("vipList", { members: { "a@b.example": comment } }),
       ];
       for (const failures of allFailures) {
-        expect(failures[""]).toContain("would take for a command and not for text");
+        expect(failures[""]).toContain("would interpret as a command");
         expectNothingButText(failures);
       }
     },

@@ -69,7 +69,7 @@ describe.each([
     for (const error of failed) {
       expect(error).toBeInstanceOf(NotInOrganizationError);
       expect(error.message).toBe(
-        `${error.addresses[0]} isn't a mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+        `According to the service, ${error.addresses[0]} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
       );
     }
     expect(trace().sort()).toEqual(

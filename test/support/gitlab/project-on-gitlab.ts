@@ -56,7 +56,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
     const job = gitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
-    for (const directory of ["anew", "drift", "review"]) {
+    for (const directory of ["new-plan", "drift", "review"]) {
       if (before !== undefined)
         await cp(join(before.workspace, directory), join(workspace, directory), COPY).catch(() => {});
     }

@@ -73,7 +73,7 @@ describe("comparison with an earlier benchmark", () => {
     expect(worse(of(26, 100, 100e6), of(26, 100, 114e6))).toEqual([]);
     expect(worse(of(26, 100, 100e6), of(27, 102, 116e6))).toEqual([
       "list: refresh of 5,000: reads 27, and 26 before",
-      "list: refresh of 5,000: bytes of state an entry 102, and 100 before",
+      "list: refresh of 5,000: bytes of state per entry 102, and 100 before",
       "list: refresh of 5,000: peak of memory, MB 116, and 100 before",
     ]);
     expect(worse(of(26, 100, 100e6), of(20, 90, 50e6))).toEqual([]);

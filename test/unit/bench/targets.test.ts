@@ -3,7 +3,7 @@ import type { Observation } from "../../bench/observation";
 import { rowsOf } from "../../bench/rows";
 import { verdictsOf } from "../../bench/targets";
 
-const WHAT = "what an entry more takes of the longest list";
+const WHAT = "time per additional entry of the longest list";
 
 /** Returns the measured result for lists of three sizes with the given durations. */
 function measured(seconds: (count: number) => number | undefined): number | undefined {

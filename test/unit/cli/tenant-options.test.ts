@@ -22,5 +22,5 @@ it("parses repeated and space-separated selection options alike", () => {
 
 it("rejects an empty name in --only", () => {
   expect(parseSelection({})).toEqual({});
-  for (const only of [[""], [","], []]) expect(() => parseSelection({ only })).toThrow("--only names no tenant");
+  for (const only of [[""], [","], []]) expect(() => parseSelection({ only })).toThrow("--only contains no tenant");
 });

@@ -564,8 +564,8 @@ describe("the retry budget", () => {
     expect(made).toBe(5 + 10);
     expect([...failures]).toEqual([
       "reset. Tried 4 times.",
-      "reset. Tried 2 times. Not retried: too many requests failed, and the retry budget is used up. Running again is safe: it does what is left.",
-      "reset. Not retried: too many requests failed, and the retry budget is used up. Running again is safe: it does what is left.",
+      "reset. Tried 2 times. Not retried: too many requests failed, and the retry budget is used up. You can safely run again: only the remaining changes are made.",
+      "reset. Not retried: too many requests failed, and the retry budget is used up. You can safely run again: only the remaining changes are made.",
     ]);
     expect(limit.consumeRetryBudget()).toBe(false);
   });
@@ -622,7 +622,7 @@ describe("the circuit breaker", () => {
     expect(failure).toMatchObject({
       code: "ERR_CIRCUIT_OPEN",
       message:
-        "reset. Since requests kept failing, PATCH /api/v1/x was not sent. The changes confirmed before (3 POST, 1 PATCH) stay. Running again is safe: it does what is left.",
+        "reset. Because requests kept failing, PATCH /api/v1/x was not sent. The changes confirmed so far (3 POST, 1 PATCH) stay. You can safely run again: only the remaining changes are made.",
       outcomeUnknown: false,
     });
   });
@@ -673,7 +673,7 @@ it("stops retrying once the caller's deadline expires", async () => {
   });
   await expect(failing).rejects.toMatchObject({
     code: "ERR_NO_TOKEN",
-    message: expect.stringContaining("was not sent again: the time of what asked for it is over"),
+    message: expect.stringContaining("was not sent again: the deadline of the operation passed"),
   });
   expect(requests).toEqual(["PATCH /api/v1/x", "PATCH /api/v1/x"]);
   expect(time.atMs).toBeGreaterThan(0);

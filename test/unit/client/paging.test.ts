@@ -13,7 +13,7 @@ test("gives up on an endless list without rereading it", async () => {
   });
   await expect(endless).rejects.toMatchObject({
     code: "ERR_LIST_UNSTABLE",
-    message: "The deny list did not end within 10000 pages; the service seems to page wrongly.",
+    message: "The deny list did not end within 10000 pages; the service's paging seems to be broken.",
   });
   expect(pages).toBe(10_000);
 });
@@ -56,7 +56,7 @@ test("gives up on a total that is never reached", async () => {
     getIdentity: () => undefined,
   });
   await expect(endless).rejects.toMatchObject({
-    message: "The deny list did not end within 11000 pages; the service seems to page wrongly.",
+    message: "The deny list did not end within 11000 pages; the service's paging seems to be broken.",
   });
   expect(pages).toBe(11_000);
 });

@@ -279,6 +279,6 @@ it("retries notices as the response class prescribes", async () => {
     const problem = receiver && (await deliverNotice(receiver, "1", "{}", options));
     const found = classifyResponse(code === 0 ? { failure: "ECONNRESET" } : { status: code });
     expect([code, hook.received.length]).toEqual([code, attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5)]);
-    expect(problem).toBe(code === 0 ? "slack was not reached (UND_ERR_SOCKET)" : `slack answered ${code}`);
+    expect(problem).toBe(code === 0 ? "slack could not be reached (UND_ERR_SOCKET)" : `slack returned ${code}`);
   }
 });

@@ -59,7 +59,7 @@ describe("every command", () => {
   });
 
   it("gives --today and --targets the same meaning", () => {
-    expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
+    expect(meanings("--today")).toEqual(["Evaluate `expires` as of this day (default: today, UTC)"]);
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
     const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
     expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
@@ -95,7 +95,7 @@ describe("every command", () => {
 });
 
 const VERBS =
-  "Abandon|Add|Allow|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Exit|Explain|Export|Extend|Fill|Find|Give|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
+  "Abandon|Add|Allow|Also run|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Don't|Evaluate|Exit|Explain|Export|Extend|Fill|Find|First remove|Give|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Process|Prune|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
 
 /** A capitalized verb first, and no full stop. */
 const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b(?:[^]*[^.])?$`);

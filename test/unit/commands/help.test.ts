@@ -56,7 +56,7 @@ describe("the help", () => {
   it("groups commands by purpose", () => {
     const help = createProgram().helpInformation();
     const titles = [...help.matchAll(/^(\S.*):$/gm)].map(([, title]) => title);
-    expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help, and trying out"]);
+    expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help and testing"]);
     expect(help).not.toMatch(/^ {2}complete\b/m);
     expect(EXAMPLES).toHaveLength(4);
   });

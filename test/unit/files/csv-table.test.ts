@@ -145,13 +145,13 @@ describe("CSV mistakes", () => {
     ).toEqual([
       '2 Domain: "https://evil.example/x" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
       '3 List: is "perhaps"; write allow, deny or vip',
-      '4 Valid until: is "3/4/2027"; write a date as 2027-03-31, or never',
-      expect.stringMatching(/^5 Owner: holds what a terminal/),
-      "6 -: has no value, but its other cells are not empty",
-      "7 -: does not say which list it is for; write allow, deny or vip, or give --list",
+      '4 Valid until: is "3/4/2027"; write a date such as 2027-03-31, or never',
+      expect.stringMatching(/^5 Owner: contains text that a terminal/),
+      "6 -: has no value, although other cells are filled in",
+      "7 -: has no list; write allow, deny or vip, or set --list",
       '8 VIP: is "maybe"; write yes or no',
-      '9 -: has more cells than the header ("b.example"); a cell that contains the separator needs quotes around it',
-      "10 -: is said to be for deny and for vips; keep one",
+      '9 -: has more cells than the header ("b.example"); put quotes around a cell that contains the separator',
+      "10 -: is declared for deny and for vips; keep one",
     ]);
   });
 
@@ -161,8 +161,8 @@ describe("CSV mistakes", () => {
         "value,list,scope\nevil.example,deny,\nother.example,deny,\nEVIL.example.,deny,Global\nother.example,allow,\nevil.example,deny,graymail\n",
       ),
     ).toEqual([
-      '4 -: "EVIL.example." is there twice, in row 2; keep one of the two',
-      '5 -: "other.example" is also for deny, in row 3; keep one of the two',
+      '4 -: "EVIL.example." is already declared, in row 2; keep one of the two rows',
+      '5 -: "other.example" is already declared for deny, in row 3; keep one of the two rows',
     ]);
   });
 
@@ -171,26 +171,23 @@ describe("CSV mistakes", () => {
     ["\n,,\n", "- -: is empty"],
     [
       "name,reason\nevil.example,x\n",
-      '1 -: has no column for the value: write value, domain or email above it. The first row is "name", "reason"',
+      '1 -: has no value column; add the title value, domain or email. The first row is "name", "reason"',
     ],
     [
       "value,list,comment,Reason\nevil.example,deny,a,b\n",
-      '1 -: has 2 columns for comment: "comment" and "Reason"; keep one',
+      '1 -: has 2 columns for comment ("comment" and "Reason"); keep one',
     ],
     [
       "domain,email,list\nevil.example,a@b.example,deny\n",
-      '2 email: is "a@b.example", and "domain" is "evil.example"; a row holds one value',
+      '2 email: is "a@b.example", but "domain" is "evil.example"; a row can have only one value',
     ],
-    ["value,list,type\nevil.example,deny,ip\n", '2 type: is "ip", and "evil.example" isn\'t one; leave it out'],
+    ["value,list,type\nevil.example,deny,ip\n", '2 type: is "ip", but "evil.example" has another type; leave it out'],
     ["value,list,type\nevil.example,deny,host\n", expect.stringMatching(/^2 type: must be one of/)],
-    ["email,list,scope\nceo@acme.example,vip,graymail\n", '2 scope: is "graymail", and a VIP has none'],
-    [
-      'value,list\n"evil.example,deny\n',
-      '2 -: has a quote (") without its partner; a quote within quotes is written twice',
-    ],
+    ["email,list,scope\nceo@acme.example,vip,graymail\n", '2 scope: is "graymail", but VIPs don\'t have this field'],
+    ['value,list\n"evil.example,deny\n', '2 -: has an unmatched quote ("); write a quote inside a quoted cell twice'],
     [
       Buffer.from("value,comment\nevil.example,für uns\n", "latin1"),
-      '- -: holds bytes that are no UTF-8, first in line 2 of the file; save it as "CSV UTF-8"',
+      '- -: contains bytes that aren\'t valid UTF-8, first on line 2 of the file; save it as "CSV UTF-8"',
     ],
   ])("are reported in %j", (text, mistake) => {
     expect(mistakes(text)).toEqual([mistake]);
@@ -201,7 +198,7 @@ describe("CSV mistakes", () => {
       expect.objectContaining({
         code: "ERR_CSV",
         message:
-          'The table can\'t be used: it has a mistake, and nothing was written.\n  row 2, column "Domain": "\\u{1b}[31m" holds an invisible character',
+          'The table can\'t be imported: it has a mistake. Nothing was written.\n  row 2, column "Domain": "\\u{1b}[31m" contains an invisible character',
       }),
     );
   });

@@ -75,7 +75,7 @@ describe("an include", () => {
     const moved = read({ ...files, "tenant.yaml": "include: [baseline.yaml]\nallow:\n  - evil.example\n" });
     expect(moved.spots).toEqual(["tenant.yaml:4:5 error list-overridden"]);
     expect(moved.messages).toEqual([
-      '"evil.example" is on the deny list at baseline.yaml:3, which is included; to put it on the allow list here, also write it under `remove: deny:`',
+      '"evil.example" is on the deny list at baseline.yaml:3, in an included file; to move it to the allow list here, also add it to `remove: deny:`',
     ]);
     const result = read({
       ...files,
@@ -103,7 +103,7 @@ describe("an include", () => {
     const differing = read({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
     expect(differing.spots).toEqual(["tenant.yaml:2:10 error declared-twice"]);
     expect(differing.messages).toEqual([
-      '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and both are included here; declare it in this file too, to decide',
+      '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and this file includes both; declare it in this file too, to resolve the conflict',
     ]);
     const decided = read({
       "tenant.yaml": "include: [left.yaml, right.yaml]\ndeny: [evil.example]\n",
@@ -276,9 +276,9 @@ it("throws every mistake with its position for unusable files", () => {
     expect.objectContaining({
       code: "ERR_SETTINGS_FILE",
       message: [
-        `${file} can't be used: it has 2 mistakes.`,
-        `  ${file}:2:8 error: no is read as a text by some tools and as false by others; write "no" in quotes for the text, or false (yaml-boolean)`,
-        `  ${file}:3:20 error: value: 010 is read as 10 by YAML, and not as a text; write "010" in quotes (yaml-not-text)`,
+        `${file} is invalid: it has 2 mistakes.`,
+        `  ${file}:2:8 error: no is read as text by some tools and as false by others; write "no" in quotes for text, or false (yaml-boolean)`,
+        `  ${file}:3:20 error: value: 010 is read as 10 by YAML, not as text; write "010" in quotes (yaml-not-text)`,
       ].join("\n"),
     }),
   );

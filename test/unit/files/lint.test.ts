@@ -21,8 +21,8 @@ describe("a scope", () => {
       "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: d.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
     );
     expect(messages).toEqual([
-      '"a.example" has the scope "greymail"; did you mean graymail? A service that does not know it refuses the entry when it is written',
-      '"b.example" has the scope "quarantine", which this version does not know: it knows global and graymail. A service that does not know it either refuses the entry when it is written',
+      '"a.example" has the scope "greymail"; did you mean graymail? If the service doesn\'t know the scope, it rejects the entry when it is written',
+      '"b.example" has the scope "quarantine", but this version only knows global and graymail. If the service doesn\'t know it either, it rejects the entry when it is written',
     ]);
     expect(settings?.entries).toHaveLength(4);
   });
@@ -39,9 +39,9 @@ describe("an entry covered by its own list", () => {
       "tenant.yaml:6:5 warning shadowed",
     ]);
     expect(messages).toEqual([
-      '"mail.evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; take one of the two away',
-      '"x@mail.evil.example" is covered by "mail.evil.example", which is on the deny list at tenant.yaml:4; take one of the two away',
-      '"y@evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; take one of the two away',
+      '"mail.evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; remove one of the two',
+      '"x@mail.evil.example" is covered by "mail.evil.example", which is on the deny list at tenant.yaml:4; remove one of the two',
+      '"y@evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; remove one of the two',
     ]);
     expect(subjects).toEqual(["mail.evil.example", "x@mail.evil.example", "y@evil.example"]);
     expect(settings?.entries).toHaveLength(6);
@@ -75,18 +75,18 @@ describe("an entry contradicted by the other list", () => {
     const { spots, messages } = lint("allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n");
     expect(spots).toEqual(["tenant.yaml:3:5 note contradicted", "tenant.yaml:6:5 note contradicted"]);
     expect(messages).toEqual([
-      '"ok.evil.example" is allowed, and "evil.example" above it is denied at tenant.yaml:5; the service\'s reference does not say which of the two decides, so find out before you count on the exception',
-      '"bad.ok.evil.example" is denied, and "ok.evil.example" above it is allowed at tenant.yaml:3; the service\'s reference does not say which of the two decides, so find out before you count on the exception',
+      '"ok.evil.example" is allowed, but its parent "evil.example" is denied at tenant.yaml:5; the service\'s reference doesn\'t say which of the two takes precedence, so check before you rely on the exception',
+      '"bad.ok.evil.example" is denied, but its parent "ok.evil.example" is allowed at tenant.yaml:3; the service\'s reference doesn\'t say which of the two takes precedence, so check before you rely on the exception',
     ]);
   });
 });
 
 describe("an expiry date", () => {
   it.each([
-    ["2026-11-20", "warning expired", "is declared no longer; take it away, or write a later date"],
-    ["2026-11-21", "note expires-soon", "until 2026-11-21, which is today;"],
-    ["2026-11-22", "note expires-soon", "until 2026-11-22, which is tomorrow;"],
-    ["2026-12-21", "note expires-soon", "until 2026-12-21, in 30 days;"],
+    ["2026-11-20", "warning expired", "is no longer declared; remove it, or set a later date"],
+    ["2026-11-21", "note expires-soon", "on 2026-11-21, which is today;"],
+    ["2026-11-22", "note expires-soon", "on 2026-11-22, which is tomorrow;"],
+    ["2026-12-21", "note expires-soon", "on 2026-12-21, in 30 days;"],
   ])("of %s is a %s", (expires, what, words) => {
     const { spots, messages } = lint(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
     expect(spots).toEqual([`tenant.yaml:3:14 ${what}`]);
@@ -105,7 +105,7 @@ describe("a risky entry", () => {
     );
     expect(spots).toEqual(["tenant.yaml:3:12 note accepted-risk"]);
     expect(messages).toEqual([
-      '"gmail.com" is risky (allow-free-mail: it allows a whole free-mail domain), and accepted because: "The board writes from there"',
+      '"gmail.com" is risky (allow-free-mail: it allows a whole free-mail domain), and the risk is accepted: "The board writes from there"',
     ]);
     expect(settings?.entries).toHaveLength(1);
   });
@@ -171,12 +171,12 @@ describe("an expiry written as a duration", () => {
       );
       expect(settings).toBeUndefined();
       expect(messages).toEqual([
-        'expires is "30d"; write the last day: 2026-12-23, counted from today',
-        'expires is "6w"; write the last day: 2027-01-04, counted from today',
-        'expires is "30D"; write the last day: 2026-12-23, counted from today',
-        'expires is "9999d"; write a date as 2027-03-31, or never',
-        'expires is "30 d"; write a date as 2027-03-31, or never',
-        'expires is "3/4/2027"; write a date as 2027-03-31, or never',
+        'expires is "30d"; write the last day, counted from today: 2026-12-23',
+        'expires is "6w"; write the last day, counted from today: 2027-01-04',
+        'expires is "30D"; write the last day, counted from today: 2026-12-23',
+        'expires is "9999d"; write a date such as 2027-03-31, or never',
+        'expires is "30 d"; write a date such as 2027-03-31, or never',
+        'expires is "3/4/2027"; write a date such as 2027-03-31, or never',
       ]);
     } finally {
       vi.useRealTimers();

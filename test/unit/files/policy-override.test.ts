@@ -80,10 +80,10 @@ describe.each(OPTION_PATHS)("%s of an included file", (path) => {
     for (const value of looser) {
       const refused = lint(formatOption(path, value), baseline);
       expect([value, refused.codes, refused.first]).toEqual([value, ["error loosening-refused"], "loosening-refused"]);
-      expect(refused.messages[0]).toContain(`let "baseline.yaml" say \`mayLoosen: [${path}]\``);
+      expect(refused.messages[0]).toContain(`add \`mayLoosen: [${path}]\` to "baseline.yaml"`);
       const free = lint(formatOption(path, value), `mayLoosen: [${path}]\n${baseline}`);
       expect([value, free.codes, free.first]).toEqual([value, ["note loosened"], "loosened"]);
-      expect(free.messages[0]).toContain("baseline.yaml lets it be (`mayLoosen`)");
+      expect(free.messages[0]).toContain("baseline.yaml allows it (`mayLoosen`)");
     }
   });
 
@@ -198,7 +198,7 @@ describe("an indirect override of an included file", () => {
   it("is noted for longer allows, accepted risks and removed VIPs", () => {
     const longer = lint("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");
     expect(longer.messages).toEqual([
-      'the allow of "partner.example" is declared without end here, and until 2026-12-01 at baseline.yaml:4',
+      'the allow of "partner.example" is declared without an expiry date here, but until 2026-12-01 at baseline.yaml:4',
     ]);
     expect(
       lint("allow: [{ value: partner.example, comment: c, expires: 2026-11-30, acceptRisk: x }]", "").codes,
@@ -210,7 +210,7 @@ describe("an indirect override of an included file", () => {
     ).toEqual(["error loosening-refused"]);
     const accepted = lint("deny: [{ value: a.soc.example, comment: c, acceptRisk: why }]", "");
     expect(accepted.messages).toEqual([
-      'the deny of "a.soc.example" has an `acceptRisk` here, and none at baseline.yaml:5',
+      'the deny of "a.soc.example" has `acceptRisk` here, but not at baseline.yaml:5',
     ]);
   });
 });

@@ -108,8 +108,10 @@ describe("review findings", () => {
 
   it("report overdue decisions and the number of unreviewed entries", () => {
     expect(found(file("policy: { reviewEvery: 90d }\n"))).toEqual([
-      expect.stringMatching(/^4 note never-reviewed: 1 entry and 1 VIP of this file say nothing of a review/),
-      '5 warning review-overdue: "b.example" was reviewed on 2026-05-01 by "Dana", and is due again since 2026-07-30 (reviewEvery: 90d); review it again, and write when and who in its `reviewed`, or remove it',
+      expect.stringMatching(
+        /^4 note never-reviewed: 1 entry and 1 VIP of this file, from this line on, say nothing about a review/,
+      ),
+      '5 warning review-overdue: "b.example" was last reviewed on 2026-05-01 by "Dana", and its next review was due on 2026-07-30 (reviewEvery: 90d); review it again, and write the date and your name in its `reviewed` field, or remove it',
     ]);
   });
 

@@ -78,6 +78,37 @@ describe("editSettings", () => {
     ]);
   });
 
+  it.each([
+    ["a short element", "  - a.example # t\n", "    # about b\n", "  - b.example\n"],
+    ["a mapping", "  - value: a.example\n    ticket: q\n    # inside\n", "   # about b\n", "  - b.example\n"],
+    ["a flow mapping", "- { value: a.example }\n", "  # about b\n", "- b.example\n"],
+    ["a block scalar", "- value: a.example\n  comment: |\n    # text\n", " # about b\n", "- b.example\n"],
+    ["the last element", "- a.example\n", "  # end of the section\n", ""],
+  ])("keeps the comment lines below %s that it removes", (_what, element, comment, next) => {
+    const edits: Edit[] = [{ action: "remove", section: "deny", value: "a.example" }];
+    const before = element.startsWith(" ") ? "  - 0.example\n" : "- 0.example\n";
+    const after = "allow:\n  - c.example\n";
+    const rest = (section: string): string => `version: 1\ndeny:\n${before}${section}${next}${after}`;
+    const first = (section: string, head = ""): string => `version: 1\ndeny:${head}\n${section}${next}${after}`;
+    expect(editSettings(rest(element + comment), edits)).toBe(rest(comment));
+    expect(editSettings(first(element + comment), edits)).toBe(first(comment, next === "" ? " []" : ""));
+  });
+
+  it("keeps the comment lines below an element that it changes in the same edit", () => {
+    const file = "version: 1\ndeny:\n  - a.example\n    # about b\n  - b.example\n";
+    const edits: Edit[] = [
+      { action: "set", section: "deny", value: "a.example", key: "ticket", to: "INC-7" },
+      { action: "add", section: "deny", element: { value: "aa.example" } },
+    ];
+    const changed =
+      "version: 1\ndeny:\n  - value: a.example\n    ticket: INC-7\n    # about b\n  - aa.example\n  - b.example\n";
+    expect(editSettings(file, edits)).toBe(changed);
+    const remove: Edit = { action: "remove", section: "deny", value: "a.example" };
+    expect(editSettings(file, [...edits, remove])).toBe(
+      "version: 1\ndeny:\n    # about b\n  - aa.example\n  - b.example\n",
+    );
+  });
+
   it("sets and removes a field of an element", () => {
     const set = (value: string, key: "comment" | "owner" | "ticket", to: string | undefined) =>
       changes(FILE, [{ action: "set", section: "deny", value, key, to }]);
@@ -149,19 +180,19 @@ describe("editSettings", () => {
       "what is not there",
       FILE,
       { action: "remove", section: "deny", value: "zz.example" },
-      /"zz.example" is not in its deny/,
+      /"zz.example" isn't listed under deny/,
     ],
     [
       "a section that is not there",
       "version: 1\n",
       { action: "remove", section: "deny", value: "zz.example" },
-      /not in its deny/,
+      /isn't listed under deny/,
     ],
     [
       "what is there already",
       FILE,
       { action: "add", section: "deny", element: { value: "A.example" } },
-      /in its deny already/,
+      /already listed under deny/,
     ],
     ["an element without a value", FILE, { action: "add", section: "deny", element: { comment: "x" } }, /has no value/],
     [
@@ -192,7 +223,7 @@ describe("editSettings", () => {
       "keys of another style",
       "? deny\n: - a.example\n",
       { action: "remove", section: "deny", value: "a.example" },
-      /can't be changed line by line/,
+      /can't be edited line by line/,
     ],
   ])("rejects %s with the reason", (_what, text, edit, reason) => {
     expect(() => editSettings(text, [edit])).toThrow(

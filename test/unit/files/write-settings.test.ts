@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/write-settings";
@@ -30,6 +39,23 @@ describe("writeSettings", () => {
     writeSettings(link, "new");
     expect(readFileSync(path, "utf8")).toBe("new");
     expect(readdirSync(directory)).toEqual(["acme.yaml", "link.yaml"]);
+  });
+
+  it("refuses a file with hard links", () => {
+    const [path, other] = [join(directory, "acme.yaml"), join(directory, "other.yaml")];
+    writeFileSync(path, "old");
+    linkSync(path, other);
+    symlinkSync("other.yaml", join(directory, "link.yaml"));
+    const refusal = /acme.yaml" has another name \(hard link\).*cp -p.*It is unchanged/s;
+    expect(() => writeSettings(path, "new")).toThrow(refusal);
+    expect(() => writeFiles(new Map([[path, "new"]]))).toThrow(refusal);
+    expect(() => writeDirectoryFiles(directory, new Map([["acme.yaml", "new"]]))).toThrow(/hard link/);
+    expect(() => writeSettings(join(directory, "link.yaml"), "new")).toThrow(/other.yaml" has another name/);
+    expect([path, other].map((one) => readFileSync(one, "utf8"))).toEqual(["old", "old"]);
+    writeFiles(new Map([[path, undefined]]));
+    writeSettings(other, "new");
+    expect(readdirSync(directory)).toEqual(["link.yaml", "other.yaml"]);
+    expect(readFileSync(other, "utf8")).toBe("new");
   });
 
   it("leaves nothing behind when writing fails", () => {

@@ -18,39 +18,27 @@ const below = (content: string): string[] => listFindings(`version: 1\n${content
 
 describe("a value that YAML doesn't read as text", () => {
   it.each([
-    [
-      "deny:\n  - 010\n",
-      '3:5 yaml-not-text: value: 010 is read as 10 by YAML, and not as a text; write "010" in quotes',
-    ],
-    [
-      "deny:\n  - 1.10\n",
-      '3:5 yaml-not-text: value: 1.10 is read as 1.1 by YAML, and not as a text; write "1.10" in quotes',
-    ],
-    [
-      "deny:\n  - 0x1F\n",
-      '3:5 yaml-not-text: value: 0x1F is read as 31 by YAML, and not as a text; write "0x1F" in quotes',
-    ],
-    [
-      "deny:\n  - 1e3\n",
-      '3:5 yaml-not-text: value: 1e3 is read as 1000 by YAML, and not as a text; write "1e3" in quotes',
-    ],
+    ["deny:\n  - 010\n", '3:5 yaml-not-text: value: 010 is read as 10 by YAML, not as text; write "010" in quotes'],
+    ["deny:\n  - 1.10\n", '3:5 yaml-not-text: value: 1.10 is read as 1.1 by YAML, not as text; write "1.10" in quotes'],
+    ["deny:\n  - 0x1F\n", '3:5 yaml-not-text: value: 0x1F is read as 31 by YAML, not as text; write "0x1F" in quotes'],
+    ["deny:\n  - 1e3\n", '3:5 yaml-not-text: value: 1e3 is read as 1000 by YAML, not as text; write "1e3" in quotes'],
     [
       "deny:\n  - true\n",
-      '3:5 yaml-not-text: value: true is read as true by YAML, and not as a text; write "true" in quotes',
+      '3:5 yaml-not-text: value: true is read as true by YAML, not as text; write "true" in quotes',
     ],
     [
       "deny:\n  - value: evil.example\n    ticket: 0042\n",
-      '4:13 yaml-not-text: ticket: 0042 is read as 42 by YAML, and not as a text; write "0042" in quotes',
+      '4:13 yaml-not-text: ticket: 0042 is read as 42 by YAML, not as text; write "0042" in quotes',
     ],
     [
       "deny:\n  - { value: evil.example, comment: 2026 }\n",
-      '3:37 yaml-not-text: comment: 2026 is read as 2026 by YAML, and not as a text; write "2026" in quotes',
+      '3:37 yaml-not-text: comment: 2026 is read as 2026 by YAML, not as text; write "2026" in quotes',
     ],
     [
       "deny:\n  - { value: evil.example, expires: 2027 }\n",
-      '3:37 yaml-not-text: expires: 2027 is read as 2027 by YAML, and not as a text; write "2027" in quotes',
+      '3:37 yaml-not-text: expires: 2027 is read as 2027 by YAML, not as text; write "2027" in quotes',
     ],
-    ["include:\n  - 7\n", '3:5 yaml-not-text: 7 is read as 7 by YAML, and not as a text; write "7" in quotes'],
+    ["include:\n  - 7\n", '3:5 yaml-not-text: 7 is read as 7 by YAML, not as text; write "7" in quotes'],
   ])("is reported in %j", (content, message) => {
     expect(below(content)).toEqual([message]);
   });
@@ -60,17 +48,17 @@ describe("a word that some tools read as a boolean", () => {
   it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("is reported unless quoted: %s", (word) => {
     const meant = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
     expect(below(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
-      `4:12 yaml-boolean: ${word} is read as a text by some tools and as ${meant} by others; write "${word}" in quotes for the text, or ${meant}`,
+      `4:12 yaml-boolean: ${word} is read as text by some tools and as ${meant} by others; write "${word}" in quotes for text, or ${meant}`,
     ]);
     expect(below(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
   });
 
   it("is reported as a key or where a boolean is expected", () => {
     expect(below("policy:\n  refuseWholeDomains: yes\n")).toEqual([
-      '3:23 yaml-boolean: yes is read as a text by some tools and as true by others; write "yes" in quotes for the text, or true',
+      '3:23 yaml-boolean: yes is read as text by some tools and as true by others; write "yes" in quotes for text, or true',
     ]);
     expect(below("on: []\n")).toEqual([
-      '2:1 yaml-boolean: on is read as a text by some tools and as true by others; write "on" in quotes for the text, or true',
+      '2:1 yaml-boolean: on is read as text by some tools and as true by others; write "on" in quotes for text, or true',
     ]);
   });
 });
@@ -79,34 +67,34 @@ describe("unsupported YAML", () => {
   it.each([
     [
       "deny: [a.example]\nallow: []\ndeny: [b.example]\n",
-      '4:1 yaml-duplicate-key: "deny" is written twice here, first in line 2, and only one could count; keep one',
+      '4:1 yaml-duplicate-key: "deny" is a duplicate key, first on line 2, and only one can take effect; keep one',
     ],
     [
       "deny:\n  - value: a.example\n    comment: one\n    comment: two\n",
-      '5:5 yaml-duplicate-key: "comment" is written twice here, first in line 4, and only one could count; keep one',
+      '5:5 yaml-duplicate-key: "comment" is a duplicate key, first on line 4, and only one can take effect; keep one',
     ],
     [
       'deny:\n  - { value: a.example, "value": b.example }\n',
-      '3:25 yaml-duplicate-key: "value" is written twice here, first in line 3, and only one could count; keep one',
+      '3:25 yaml-duplicate-key: "value" is a duplicate key, first on line 3, and only one can take effect; keep one',
     ],
     [
       "deny:\n  - { value: a.example, 010: b }\n",
-      '3:25 yaml-not-text: 010 is read as 10 by YAML, and not as a text; write "010" in quotes',
+      '3:25 yaml-not-text: 010 is read as 10 by YAML, not as text; write "010" in quotes',
     ],
     [
       "deny:\n  - &one evil.example\n",
-      "3:10 yaml-anchor: &one is an anchor; take it away and write out what refers to it",
+      "3:10 yaml-anchor: &one is an anchor; remove it, and write out each reference to it",
     ],
     [
       "deny:\n  - !!str evil.example\n",
-      '3:11 yaml-tag: has the tag "tag:yaml.org,2002:str"; take it away, and write a text in quotes',
+      '3:11 yaml-tag: has the tag "tag:yaml.org,2002:str"; remove it, and quote the text',
     ],
     ["deny:\n  - !evil evil.example\n", "3:5 yaml-syntax: isn't valid YAML: Unresolved tag: !evil"],
     [
       "deny:\n  - evil.example\n---\nversion: 1\n",
-      "4:1 yaml-documents: holds more than one document (`---`); write one file for each",
+      "4:1 yaml-documents: contains more than one document (`---`); write a separate file for each",
     ],
-    ["? [a, b]\n: c\n", "2:3 yaml-syntax: isn't a simple key; write a word and a colon"],
+    ["? [a, b]\n: c\n", "2:3 yaml-syntax: isn't a simple key; write a word followed by a colon"],
     ["deny:\n\t- evil.example\n", "3:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces"],
     [
       "deny:\n  - value: a.example\n\t  comment: b\n",
@@ -146,7 +134,7 @@ describe("unsupported YAML", () => {
     ],
     [
       "{ value: a.example, colour: red }",
-      '3:25 unknown-key: "colour" isn\'t a valid key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
+      '3:25 unknown-key: "colour" isn\'t a valid key here; the known names are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
     ],
   ])("is reported once for a misspelled key: %s", (element, message) => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
@@ -154,7 +142,7 @@ describe("unsupported YAML", () => {
 
   it("is reported once for a tenants file", () => {
     expect(below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n")).toEqual([
-      "3:1 unknown-key: describes the tenants, as tenants.yaml does, and isn't a tenant's settings file; name a tenant's own, or see the status of all by `email-security fleet status`",
+      "3:1 unknown-key: is a tenants file, such as tenants.yaml, and not a tenant's settings file; specify a tenant's own file, or run `email-security fleet status` for the status of all tenants",
     ]);
   });
 
@@ -165,10 +153,10 @@ describe("unsupported YAML", () => {
   it("is reported for each alias and merge key", () => {
     expect(below("deny:\n  - &one { value: a.example }\n  - *one\n  - { <<: *one, comment: b }\n")).toEqual(
       expect.arrayContaining([
-        "3:10 yaml-anchor: &one is an anchor; take it away and write out what refers to it",
-        "4:5 yaml-anchor: *one stands for what is written elsewhere; write it out, so that a review sees it in this line",
-        "5:7 yaml-anchor: << merges what is written elsewhere; write it out, so that a review sees it here",
-        "5:11 yaml-anchor: *one stands for what is written elsewhere; write it out, so that a review sees it in this line",
+        "3:10 yaml-anchor: &one is an anchor; remove it, and write out each reference to it",
+        "4:5 yaml-anchor: *one is an alias for a value elsewhere; write the value out, so that reviewers see it on this line",
+        "5:7 yaml-anchor: << merges values from elsewhere; write them out, so that reviewers see them here",
+        "5:11 yaml-anchor: *one is an alias for a value elsewhere; write the value out, so that reviewers see it on this line",
       ]),
     );
   });
@@ -179,13 +167,13 @@ describe("unsupported YAML", () => {
       return `x${at}: &l${at} [${items}]\n`;
     });
     const findings = below(levels.join(""));
-    expect(findings).toContain("2:9 yaml-anchor: &l0 is an anchor; take it away and write out what refers to it");
+    expect(findings).toContain("2:9 yaml-anchor: &l0 is an anchor; remove it, and write out each reference to it");
     expect(findings.length).toBeLessThan(1_000);
   });
 
   it.each([40, 5_000, 200_000])("is reported for nesting %d levels deep", (depth) => {
     const findings = below(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
-    expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 deep$/m);
+    expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 levels deep$/m);
   });
 });
 
@@ -194,12 +182,12 @@ describe("a .json file", () => {
     [
       "a comma before a bracket",
       '{"version": 1,\n "deny": ["evil.example",]}',
-      "2:26 json-syntax: is not valid JSON: Unexpected token ']'",
+      "2:26 json-syntax: isn't valid JSON: Unexpected token ']'",
     ],
     [
       "a comma before a brace",
       '{"version": 1,\n}',
-      "2:1 json-syntax: is not valid JSON: Expected double-quoted property name",
+      "2:1 json-syntax: isn't valid JSON: Expected double-quoted property name",
     ],
     ["a comment", '{"version": 1 # first\n}', "1:15 json-syntax: "],
     ["a key without quotes", "{version: 1}", "1:2 json-syntax: "],
@@ -217,18 +205,18 @@ describe("a .json file", () => {
 describe("file encoding", () => {
   it("reports a null byte at its position", () => {
     expect(below("deny:\n  - evil\0.example\n")).toEqual([
-      "3:9 yaml-syntax: holds a byte of 0, as a file of another encoding does; save it as UTF-8",
+      "3:9 yaml-syntax: contains a NUL byte, maybe from another encoding; save it as UTF-8",
     ]);
   });
 
   it("reports the first byte that isn't UTF-8", () => {
     const latin1 = Buffer.from("version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n", "latin1");
     expect(listFindings(latin1)).toEqual([
-      "4:15 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
+      "4:15 file-encoding: contains bytes that aren't valid UTF-8, maybe from another encoding; save it as UTF-8",
     ]);
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("version: 1\n", "utf16le")]);
     expect(listFindings(utf16)).toEqual([
-      "1:1 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
+      "1:1 file-encoding: contains bytes that aren't valid UTF-8, maybe from another encoding; save it as UTF-8",
     ]);
     const last = Buffer.concat([Buffer.from("version: 1\n# "), Buffer.from([0xc3])]);
     expect(listFindings(last)[0]).toMatch(/^2:3 file-encoding: /);
@@ -242,41 +230,41 @@ describe("file encoding", () => {
 
   it("reports lone carriage returns and invisible characters", () => {
     expect(listFindings("version: 1\rdeny: []\r")).toEqual([
-      "1:11 yaml-syntax: ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
+      "1:11 yaml-syntax: ends a line with only a carriage return; save the file with Unix or Windows line endings",
     ]);
     expect(below("deny: # \u202eexample.evil\u202c\n  - evil.example\n")).toEqual([
-      "2:9 yaml-hidden: holds an invisible character, \\u{202e}, which can make a line look like another; take it out",
+      "2:9 yaml-hidden: contains an invisible character, \\u{202e}, which can make one line look like another; remove it",
     ]);
     expect(below('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
   });
 
   it("counts columns in UTF-16 code units, as editors do", () => {
     expect(below("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
-      '3:28 yaml-not-text: value: 7 is read as 7 by YAML, and not as a text; write "7" in quotes',
+      '3:28 yaml-not-text: value: 7 is read as 7 by YAML, not as text; write "7" in quotes',
     ]);
   });
 });
 
 describe("an empty or mistyped value", () => {
   it.each([
-    ["", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
-    ["# nothing\n", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
+    ["", "1:1 invalid-value: is empty; write a mapping of keys and values, or remove the line"],
+    ["# nothing\n", "1:1 invalid-value: is empty; write a mapping of keys and values, or remove the line"],
     ["- evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not ["evil.example"]'],
     ["evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not "evil.example"'],
     ["deny: []\n", "1:1 invalid-value: version is missing; write `version: 1` as the first line"],
-    ["version: 1\ndeny:\n", "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away"],
+    ["version: 1\ndeny:\n", "2:6 invalid-value: deny is empty; write a list, or [] for none, or remove the line"],
     [
       "version: 1\ndeny:\nallow: []\n",
-      "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away",
+      "2:6 invalid-value: deny is empty; write a list, or [] for none, or remove the line",
     ],
-    ["version: 1\ndeny: evil.example\n", '2:7 invalid-value: deny must be a list, [] for none, not "evil.example"'],
+    ["version: 1\ndeny: evil.example\n", '2:7 invalid-value: deny must be a list, or [] for none, not "evil.example"'],
     [
       "version: 1\ndeny:\n  -\n",
-      "3:4 invalid-value: value is empty; write a domain, an IP address or a mailbox, or take the line away",
+      "3:4 invalid-value: value is empty; write a domain, an IP address or a mailbox, or remove the line",
     ],
     [
       "version: 1\npolicy:\n",
-      "2:8 invalid-value: policy is empty; write a mapping of keys and values, or take the line away",
+      "2:8 invalid-value: policy is empty; write a mapping of keys and values, or remove the line",
     ],
     [
       "version: 1\ndeny:\n  - [evil.example]\n",
@@ -288,7 +276,7 @@ describe("an empty or mistyped value", () => {
     ],
     [
       "version: 1\ndeny:\n  - value: evil.example\n    comment:\n",
-      "4:13 invalid-value: comment is empty; write a text, or take the line away",
+      "4:13 invalid-value: comment is empty; write a text, or remove the line",
     ],
   ])("is reported in %j", (content, message) => {
     expect(listFindings(content)).toEqual([message]);

@@ -167,7 +167,7 @@ describe("fleet notices", () => {
     const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
     expect(problems).toEqual([
-      "Not everybody could be told: webhook answered 404. It will be told again the next time.",
+      "Some notices could not be delivered: webhook returned 404. It will be told again the next time.",
       undefined,
       undefined,
     ]);
@@ -300,6 +300,30 @@ describe("the sent-notices file", () => {
   });
 });
 
+describe("the sent notices of tenants that a run doesn't select", () => {
+  const drift = [added("outlook.com")];
+  const all = statusOf(
+    [tenant("acme", drift), { ...tenant("globex", drift), acceptedSeq: 7 }],
+    [end("partner.example", "2026-11-30"), end("globex.example", "2026-11-30", { tenants: ["globex"] })],
+  );
+  const sent = findUnsentChanges(all, { format: 1, drift: {}, ends: [] }).currentState;
+  const selected = statusOf([tenant("acme", drift)], [end("partner.example", "2026-11-30")]);
+
+  it("stay until the next run that reads all tenants", () => {
+    const after = findUnsentChanges(selected, sent, new Set(["globex"])).currentState;
+    expect(after).toEqual(sent);
+    expect(findUnsentChanges(all, after)).toMatchObject({ drifted: [], expiring: [] });
+  });
+
+  it("are dropped for tenants that left the targets file", () => {
+    const after = findUnsentChanges(selected, sent).currentState;
+    expect(findUnsentChanges(all, after)).toMatchObject({
+      drifted: [{ name: "globex" }],
+      expiring: [{ value: "globex.example" }],
+    });
+  });
+});
+
 describe("a name that means another tenant than before", () => {
   const missing: FleetDifference = { what: "missing", list: "deny", value: "evil.example" };
   const before = findUnsentChanges(statusOf([tenant("acme", [missing])]), { format: 1, drift: {}, ends: [] });
@@ -307,6 +331,29 @@ describe("a name that means another tenant than before", () => {
   it("gets a notice of the same drift", () => {
     const replaced = statusOf([onStack("acme-2", tenant("acme", [missing]))]);
     expect(findUnsentChanges(replaced, before.currentState).drifted).toMatchObject([{ name: "acme" }]);
+  });
+
+  it("gets a notice of the same drift on the same stack once a person accepted it", () => {
+    const accepted = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 7 }]);
+    const after = findUnsentChanges(accepted, before.currentState);
+    expect(after.drifted).toMatchObject([{ name: "acme" }]);
+    expect(findUnsentChanges(accepted, after.currentState).drifted).toEqual([]);
+    const again = statusOf([{ ...tenant("acme", [missing]), acceptedSeq: 9 }]);
+    expect(findUnsentChanges(again, after.currentState).drifted).toHaveLength(1);
+  });
+
+  it("keeps its sent notices while it can't be read", () => {
+    const accepted = { ...tenant("acme", [missing]), acceptedSeq: 7 };
+    const sent = findUnsentChanges(statusOf([accepted]), before.currentState).currentState;
+    const unread = {
+      ...accepted,
+      drift: [],
+      acceptedSeq: 9,
+      error: { code: "ERR_AUTH", message: "The key is refused." },
+    };
+    const after = findUnsentChanges(statusOf([unread]), sent).currentState;
+    expect(after).toEqual(sent);
+    expect(findUnsentChanges(statusOf([{ ...accepted, acceptedSeq: 9 }]), after).drifted).toHaveLength(1);
   });
 
   it("isn't sent again for a renamed tenant", () => {

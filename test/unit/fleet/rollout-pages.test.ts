@@ -63,19 +63,35 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
     "t003",
     "Wave all",
     "the service refuses the key ERR_AUTH",
-    "What to do: Check the key; then go on: email-security rollout resume r-20261120-1.",
+    "Fix: Check the key; then continue: email-security rollout resume r-20261120-1.",
   ]);
   expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
   expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
   expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
   expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
   expect(lines).toContain("Unchanged, as the plan found them: 1");
-  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 begun by kim", "2026-11-20 08:00 wave canary: begun"]);
+  expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 started by kim", "2026-11-20 08:00 wave canary: started"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
   // The source of a key is of no use to the site's readers.
   expect(page).not.toContain("SECRET_PLACE");
 });
+
+it.each([
+  ["the summary of a tenant's plan", [...listValues(20), "and 80 more, among them 2 new allows"], []],
+  ["the number of omitted lines", listValues(1_040), ["and 1,010 more, none more dangerous"]],
+])("shows %s below the unreverted changes", (_, left, more) => {
+  if (stopped === undefined) throw new Error("no rollout");
+  const report = { ...stopped.report, tenants: stopped.report.tenants.map((one) => ({ ...one, left })).slice(0, 1) };
+  const lines = linesOf(filesOf(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
+  const start = lines.findIndex((line) => line.startsWith("Left as it was"));
+  const end = lines.findIndex((line) => line.startsWith("Tenants "));
+  expect(lines.slice(start + 2, end)).toEqual([...left.slice(0, 30), ...more]);
+});
+
+function listValues(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `allow v${at}.example`);
+}
 
 it("links a rollout and its rollback to each other", () => {
   const files = filesOf(site);

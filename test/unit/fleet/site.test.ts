@@ -153,6 +153,34 @@ describe("previous runs", () => {
     expect(findStatusStart("t000", runs)).toBeUndefined();
   });
 
+  it("don't count for another tenant that a person accepted on the stack", () => {
+    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const [tenant] = status.tenants;
+    const drifted = { ...tenant, standing: "drifted" } as TenantStatus;
+    const runOf = (day: string, acceptedSeq?: number): SiteRun => {
+      const tenants = [acceptedSeq === undefined ? drifted : { ...drifted, acceptedSeq }];
+      return buildSiteRun({ ...status, at: `2026-11-${day}T06:00:00.000Z`, tenants });
+    };
+    const runs = [runOf("20"), runOf("21", 7), runOf("22", 7)];
+    expect(findStatusStart(drifted.stack, runs)?.at).toBe("2026-11-21T06:00:00.000Z");
+    expect(runs.map((run) => parseSiteRun(JSON.stringify(run)))).toEqual(runs);
+  });
+
+  it("keep the status of tenants that a run doesn't select", () => {
+    const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+    const [acme, globex] = status.tenants.map(
+      (one) => ({ ...one, standing: "drifted", acceptedSeq: 7 }) as TenantStatus,
+    );
+    const [at, later] = ["2026-11-20T06:00:00.000Z", "2026-11-21T06:00:00.000Z"];
+    if (acme === undefined || globex === undefined) throw new Error("The site has two tenants.");
+    const full = buildSiteRun({ ...status, at, tenants: [acme, globex] });
+    const selected = { ...status, at: later, tenants: [acme] };
+    const partial = buildSiteRun(selected, { run: full, stacks: new Set([globex.stack]) });
+    expect([partial.tenants, partial.off, partial.accepted]).toEqual([1, full.off, full.accepted]);
+    expect(findStatusStart(globex.stack, [full, partial])?.at).toBe(at);
+    expect(buildSiteRun(selected, { run: full, stacks: new Set() }).off).toEqual({ drifted: [acme.stack] });
+  });
+
   it("identify a tenant by its stack", () => {
     const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;

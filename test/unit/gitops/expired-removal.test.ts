@@ -115,10 +115,10 @@ it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
 
 it("respects the removal guard of the state and of the files", () => {
   const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.guards;
-  expect(byState?.message).toContain("At most 0 may go in one run (maxRemovals).");
+  expect(byState?.message).toContain("One run may remove at most 0 (maxRemovals).");
   expect(more).toBeUndefined();
   const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.guards;
-  expect(byFiles.map(({ message }) => message).join()).toContain("At most 1 may go in one run (maxRemovals).");
+  expect(byFiles.map(({ message }) => message).join()).toContain("One run may remove at most 1 (maxRemovals).");
 });
 
 it("is empty when the stack declared nothing expired", () => {

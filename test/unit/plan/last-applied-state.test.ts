@@ -91,7 +91,7 @@ describe("plan", () => {
     ]);
     const shown = renderPlanText(plan, { width: 200 });
     expect(shown).toContain(`changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`);
-    expect(shown).toContain("made by ci");
+    expect(shown).toContain("created by ci");
   });
 
   it("shows a scope that was changed by hand as a removal and an addition", () => {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
@@ -84,4 +84,50 @@ ${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: 
     "remove zz-gone.example",
   ]);
   expect(changes).toHaveLength(152);
+});
+
+describe("entry of another type than the value implies", () => {
+  const at = "2026-11-21";
+  const value = "billing@evil.example";
+  const row = (list: string, entry_type: string, verdict_scope = "global") =>
+    ({ id: `${list} ${entry_type}`, list, entry_type, value, verdict_scope }) as AllowDenyEntryRow;
+  const plan = (text: string, rows: readonly AllowDenyEntryRow[]) =>
+    makePlan({
+      desired: buildDesiredState(readSettings("x.yaml", { today: at, readFile: () => `version: 1\n${text}` }), {
+        entries: { content: {} },
+        vips: { content: {} },
+      }),
+      observed: buildObservedState(`${at}T00:00:00Z`, rows, []),
+      tenant: { host: "host", name: "x" },
+      source: { kind: "files", files: ["x.yaml"], stack: "x" },
+      mail: buildEmptyEvidence(at, "not asked"),
+    });
+  const adopting = "lists: { entries: { adopt: true } }\n";
+
+  it.each(["", adopting])("blocks a new deny of the value that it allows; options: %j", (options) => {
+    const { guards: blockers, changes } = plan(`${options}deny: [${value}]\n`, [row("allow", "address")]);
+    expect(blockers.map(({ code, message }) => [code, message])).toEqual([
+      [
+        "exists",
+        expect.stringMatching(/^allow billing@evil\.example \(type address\) is at the tenant.*be there: remove it/),
+      ],
+    ]);
+    expect(changes.map(({ sign }) => sign)).toEqual(["add"]);
+  });
+
+  it.each(["global", "graymail"])("contradicts a declared deny if it is an allow of %s mail", (scope) => {
+    const rows = [row("deny", "email_address"), row("allow", "address", scope)];
+    const { findings, unmanaged } = plan(`deny: [${value}]\n`, rows);
+    expect(findings.map(({ code, level }) => [code, level])).toEqual([["contradicted", "warning"]]);
+    expect(unmanaged.map(({ value: one, entryType }) => [one, entryType])).toEqual([[value, "address"]]);
+  });
+
+  it.each(["", adopting])("is noted on the same list, and is not adopted; options: %j", (options) => {
+    const { guards: blockers, findings, changes } = plan(`${options}deny: [${value}]\n`, [row("deny", "address")]);
+    expect(blockers).toEqual([]);
+    expect(findings.map(({ code, message }) => [code, message])).toEqual([
+      ["other-scope", expect.stringMatching(/the run is refused: remove it in the console\.$/)],
+    ]);
+    expect(changes.map(({ sign, mayReplace }) => [sign, mayReplace])).toEqual([["add", undefined]]);
+  });
 });

@@ -154,17 +154,17 @@ it.each<[what: string, words: () => DocIndex, message: string]>([
   [
     "an argument that nothing is said of",
     () => changed("VipEmployeeArgs", (members) => delete members["onDelete"]),
-    "VipEmployeeArgs says nothing of onDelete. Give it JSDoc there.",
+    "VipEmployeeArgs doesn't document onDelete. Add JSDoc there.",
   ],
   [
     "an argument without words",
     () => changed("ProviderArgs", (members) => Object.assign(members["apiKey"] ?? {}, { text: "" })),
-    "ProviderArgs says nothing of apiKey. Give it JSDoc there.",
+    "ProviderArgs doesn't document apiKey. Add JSDoc there.",
   ],
   [
     "words of what no check knows",
     () => changed("AllowDenyListArgs", (members) => Object.assign(members, { color: { text: "A color.", type: "" } })),
-    "AllowDenyListArgs documents color, which the schema that checks it does not have.",
+    "AllowDenyListArgs documents color, but the validation schema does not have it.",
   ],
   [
     "a function without words",

@@ -76,16 +76,26 @@ describe("own domains", () => {
   });
 
   it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
-    ["a slip", { [key]: "acme.example,acme" }, {}, /^email-security:ownDomains holds a mistake: "acme" is not a whole/],
-    ["two commas", { [key]: "acme.example,,acme.com" }, {}, /^email-security:ownDomains holds a mistake: is empty/],
+    [
+      "a slip",
+      { [key]: "acme.example,acme" },
+      {},
+      /^email-security:ownDomains contains an invalid domain: "acme" isn't a full/,
+    ],
+    [
+      "two commas",
+      { [key]: "acme.example,,acme.com" },
+      {},
+      /^email-security:ownDomains contains an invalid domain: is empty/,
+    ],
     [
       "a mailbox",
       {},
       { EMAIL_SECURITY_OWN_DOMAINS: "a@acme.example" },
-      /^EMAIL_SECURITY_OWN_DOMAINS holds "a@acme.example"/,
+      /^EMAIL_SECURITY_OWN_DOMAINS contains "a@acme.example"/,
     ],
-    ["a public suffix", {}, { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" }, /below which everybody can have a domain/],
-    ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of texts/],
+    ["a public suffix", {}, { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" }, /under which anyone can register a domain/],
+    ["broken JSON", { [key]: '["acme.example"' }, {}, /^email-security:ownDomains is '\[.*JSON array of strings/],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
   ])("names the source of an invalid value: %s", (_what, config, environment, message) => {
     expect(() => readOwnDomains(stack(config), environment)).toThrow(message);
@@ -119,7 +129,7 @@ describe("allowed service addresses", () => {
         apiKey: "k",
       });
       expect(() => readConfiguration(configured("https://evil.example", more), environment)).toThrow(
-        'The service\'s address (baseUrl) is "https://evil.example", to which this run sends no key: EMAIL_SECURITY_SERVICES does not name it. Nothing was sent. If it is meant, set it where the run is started: EMAIL_SECURITY_SERVICES=https://mail-security.example,https://evil.example',
+        "The service's address (baseUrl) is \"https://evil.example\", which isn't in EMAIL_SECURITY_SERVICES, so this run doesn't send the API key to it. Nothing was sent. If the address is correct, set the variable where the run is started: EMAIL_SECURITY_SERVICES=https://mail-security.example,https://evil.example",
       );
     }
   });

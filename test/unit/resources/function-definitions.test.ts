@@ -29,7 +29,7 @@ it.each<[name: string, args: unknown, message: string]>([
   ],
   ["getHoursSaved", { days: null }, "days must be a whole number of 1 or more, not null"],
   ["getHoursSaved", { month: 1 }, "month isn't an argument of this function; there are days"],
-  ["getVipEmployees", { page: 1 }, "page isn't an argument of this function; there are none"],
+  ["getVipEmployees", { page: 1 }, "page isn't an argument of this function"],
   ["getVipEmployees", "all", 'the arguments must be an object, not "all"'],
   ["getPhishingReport", {}, "id must be a text, not undefined"],
   ["getTopTargetedEntities", { entityType: "team" }, 'entityType must be "user" or "group", not "team"'],

@@ -194,8 +194,8 @@ describe("stack configuration", () => {
       "email-security:ownDomain",
       "(`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?",
     ],
-    ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
-    ["email-security:instance", "there are baseUrl"],
+    ["email-security:region", "the known names are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
+    ["email-security:instance", "the known names are baseUrl"],
   ])("rejects the unknown key %s", (key, message) => {
     pulumi.runtime.setAllConfig({ [key]: "x" });
     expect(declare).toThrow(message);

@@ -106,16 +106,16 @@ describe("allow/deny entry", () => {
       "nothing at all",
       {},
       [
-        ["list", 'is missing; give "allow" or "deny"'],
-        ["value", "is missing; give a domain, an IP address or a mailbox"],
+        ["list", 'is missing; specify "allow" or "deny"'],
+        ["value", "is missing; specify a domain, an IP address or a mailbox"],
       ],
     ],
     [
       "null where something must be",
       { list: null, value: null },
       [
-        ["list", 'is missing; give "allow" or "deny"'],
-        ["value", "is missing; give a domain, an IP address or a mailbox"],
+        ["list", 'is missing; specify "allow" or "deny"'],
+        ["value", "is missing; specify a domain, an IP address or a mailbox"],
       ],
     ],
     [
@@ -136,7 +136,7 @@ describe("allow/deny entry", () => {
         ["verdictScope", 'is empty; write "global" or "graymail", or leave it out for "global"'],
         ["comment", "must be text, not 7"],
         ["adopt", 'must be true or false, not "yes"'],
-        ["lsit", "is not an argument; write list"],
+        ["lsit", "isn't an argument; did you mean list?"],
       ],
     ],
     [
@@ -171,8 +171,8 @@ describe("allow/deny entry", () => {
       "names as the service writes them",
       { ...entry, entry_type: "domain", VerdictScope: "global" },
       [
-        ["entry_type", "is not an argument; write entryType"],
-        ["VerdictScope", "is not an argument; write verdictScope"],
+        ["entry_type", "isn't an argument; did you mean entryType?"],
+        ["VerdictScope", "isn't an argument; did you mean verdictScope?"],
       ],
     ],
     [
@@ -210,7 +210,7 @@ describe("risky allow/deny entry", () => {
     expect(failures).toEqual([
       {
         property: "value",
-        reason: `is "acme-login.example", which is refused (allow-look-alike, acme.example): ${RISKS["allow-look-alike"].why} If it is meant, say why with the entry: acceptRisk: "…"`,
+        reason: `is "acme-login.example", which is refused (allow-look-alike, acme.example): ${RISKS["allow-look-alike"].why} If it is intended, give the reason with the entry: acceptRisk: "…"`,
       },
     ]);
   });
@@ -225,11 +225,11 @@ describe("risky allow/deny entry", () => {
   });
 
   test.each([
-    ["", "is empty; say why the risk is accepted, or leave it out"],
+    ["", "is empty; give the reason to accept the risk, or leave it out"],
     [7, "must be text, not 7"],
     [
       "\u001b[31mred",
-      'holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: "\\u{1b}[31mred". Take it out',
+      'contains text that a terminal, Pulumi or a build pipeline would interpret as a command, shown escaped here: "\\u{1b}[31mred". Remove it',
     ],
   ])("is rejected with the invalid reason %j", (acceptRisk, reason) => {
     const { failures } = checkAllowDenyEntry({ list: "allow", value: "acme.example", acceptRisk }, own);
@@ -261,8 +261,8 @@ describe("VIP employee", () => {
   });
 
   test.each<[string, RawArguments, [property: string, reason: string][]]>([
-    ["nothing", {}, [["email", "is missing; give a mailbox address"]]],
-    ["no mailbox", { email: "jane" }, [["email", '"jane" is not a mailbox: it has no @']]],
+    ["nothing", {}, [["email", "is missing; specify a mailbox address"]]],
+    ["no mailbox", { email: "jane" }, [["email", '"jane" isn\'t a valid mailbox: it has no @']]],
     [
       "everything wrong at once",
       { email: 3, comment: 5, onDelete: "drop", emails: [] },
@@ -270,7 +270,7 @@ describe("VIP employee", () => {
         ["email", "must be a mailbox address, not 3"],
         ["comment", "must be text, not 5"],
         ["onDelete", 'must be "exclude" or "keep", not "drop"'],
-        ["emails", "is not an argument; write email"],
+        ["emails", "isn't an argument; did you mean email?"],
       ],
     ],
   ])("reports each failure on its property: %s", (_name, raw, reasons) => {

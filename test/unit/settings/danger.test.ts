@@ -16,7 +16,7 @@ describe("danger rank", () => {
     ["a removed deny", { from: "deny" }, 1],
     ["a deny moved to a list that nobody knows", { from: "deny", to: "quarantine" }, 1],
     ["a removed VIP", { from: "vip" }, 1],
-    ["an allow that should be gone", { to: "allow", isLingering: true }, 2],
+    ["an allow that should have been removed", { to: "allow", isLingering: true }, 2],
     ["a new deny", { to: "deny" }, 3],
     ["a removed allow", { from: "allow" }, 3],
     ["an allow that becomes a deny", { from: "allow", to: "deny" }, 3],
@@ -45,7 +45,7 @@ describe("truncated list", () => {
     ],
     [
       [...new Array(1_200).fill(DENY), { to: "allow", isLingering: true }],
-      "1,201 more, among them 1 allow that should be gone",
+      "1,201 more, among them 1 allow that should have been removed",
     ],
   ])("counts hidden changes by kind of danger", (hidden, expectedText) => {
     expect(describeHidden(hidden)).toBe(expectedText);

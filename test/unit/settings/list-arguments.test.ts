@@ -89,10 +89,10 @@ describe("allow/deny list content", () => {
     ).toEqual([
       'entries[0].value "hxxps://evil[.]example/x" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
       'entries[1].list must be "allow" or "deny", not "block"',
-      "entries[2].value is missing; give a domain, an IP address or a mailbox",
+      "entries[2].value is missing; specify a domain, an IP address or a mailbox",
       'entries[3] must be { list, value, comment }, not "evil.example"',
-      "entries[4].coment is not an argument; write comment",
-      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
+      "entries[4].coment isn't an argument; did you mean comment?",
+      "entries[5].adopt isn't an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
     ]);
     expect(
       reasons(
@@ -104,15 +104,15 @@ describe("allow/deny list content", () => {
         }),
       ),
     ).toEqual([
-      'entries["evil.example"] is "denied"; write "deny", "deny: why", "allow", "allow: why", or { list, comment }',
-      'entries["x.example"] is "(unmanaged) deny: made by hand", which is how a refresh shows an entry that nobody declared; to declare it, write "deny: made by hand"',
-      'entries["a b"].value "a b" is not a domain: it holds a space (one entry holds one value)',
-      expect.stringContaining(`entries["q\\"uote.example"].value 'q"uote.example' is not a domain`),
+      'entries["evil.example"] is "denied"; write "deny", "deny: comment", "allow", "allow: comment", or { list, comment }',
+      'entries["x.example"] is "(unmanaged) deny: made by hand", the form in which a refresh shows an undeclared entry; to declare it, write "deny: made by hand"',
+      'entries["a b"].value "a b" isn\'t a valid domain: it contains a space (an entry has only one value)',
+      expect.stringContaining(`entries["q\\"uote.example"].value 'q"uote.example' isn't a valid domain`),
     ]);
   });
 
   it.each([
-    [undefined, "entries is missing; give the entries, as an array or keyed, or [] for none"],
+    [undefined, "entries is missing; give the entries as an array or a map, or [] for none"],
     ["evil.example", 'entries must be an array or a map, not "evil.example"'],
     [5, "entries must be an array or a map, not 5"],
   ])("rejects the content %j", (content, reason) => {
@@ -128,11 +128,11 @@ describe("allow/deny list content", () => {
       { list: "deny", value: "evil.example", verdictScope: "graymail" },
     ];
     expect(reasons(entries(content))).toEqual([
-      'entries[2] "EVIL.example." is declared twice, here and at entries[0], as "evil.example"; keep one of the two',
-      'entries[3] "partner.example" is on the deny list here and on the allow list at entries[1]; a value can\'t be on both. Keep one of the two',
+      'entries[2] "EVIL.example." is declared twice, here and at entries[0], as "evil.example"; keep one',
+      'entries[3] "partner.example" is on the deny list here and on the allow list at entries[1]; a value can\'t be on both. Keep one',
     ]);
     expect(reasons(entries({ "evil.example": "deny", "EVIL.example": { list: "allow" } }))).toEqual([
-      'entries["EVIL.example"] "EVIL.example" is on the allow list here and on the deny list at entries["evil.example"], as "evil.example"; a value can\'t be on both. Keep one of the two',
+      'entries["EVIL.example"] "EVIL.example" is on the allow list here and on the deny list at entries["evil.example"], as "evil.example"; a value can\'t be on both. Keep one',
     ]);
   });
 
@@ -140,16 +140,16 @@ describe("allow/deny list content", () => {
     const content = Array.from({ length: 5_000 }, () => ({ list: "deny", value: "not a domain" }));
     const { failures } = entries(content);
     expect(failures).toHaveLength(101);
-    expect(failures.at(-1)?.reason).toBe("and 4900 more like these");
+    expect(failures.at(-1)?.reason).toBe("and 4900 more similar mistakes");
   });
 });
 
 it("rejects a key that names another value than its element", () => {
   expect(reasons(entries({ "a.example": { list: "deny", value: "b.example" } }))).toEqual([
-    'entries["a.example"].value is "b.example", but its key names "a.example"; one of the two is a slip',
+    'entries["a.example"].value is "b.example", but its key is "a.example"; correct one of the two',
   ]);
   expect(reasons(members({ "a@acme.example": { email: "b@acme.example" } }))).toEqual([
-    'members["a@acme.example"].email is "b@acme.example", but its key names "a@acme.example"; one of the two is a slip',
+    'members["a@acme.example"].email is "b@acme.example", but its key is "a@acme.example"; correct one of the two',
   ]);
   expect(entries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
 });
@@ -163,7 +163,7 @@ it("rejects an allow and a deny of one value in any scope", () => {
       ]),
     ),
   ).toEqual([
-    'entries[1] "x.example" is on the allow list here and on the deny list at entries[0]; a value can\'t be on both. Keep one of the two',
+    'entries[1] "x.example" is on the allow list here and on the deny list at entries[0]; a value can\'t be on both. Keep one',
   ]);
 });
 
@@ -177,7 +177,10 @@ describe("VIP list content", () => {
       { "ceo@acme.example": "(tags: a) Chief executive" },
       expect.stringContaining('"tags" is a field that this release doesn\'t know'),
     ],
-    [{ "ceo@acme.example": "(unmanaged) CEO" }, expect.stringContaining("as a refresh shows a VIP")],
+    [
+      { "ceo@acme.example": "(unmanaged) CEO" },
+      expect.stringContaining("the marker that a refresh adds to an undeclared VIP"),
+    ],
   ])("rejects %j", (content, message) => {
     const { failures } = members(content);
     expect(failures.map(({ property, reason }) => `${property} ${reason}`)).toEqual([message]);
@@ -199,26 +202,26 @@ describe("VIP list content", () => {
     expect(
       reasons(members(["ceo", 5, { email: "a@acme.example", onDelete: "keep" }, "b@acme.example", "B@acme.example"])),
     ).toEqual([
-      'members[0].email "ceo" is not a mailbox: it has no @',
+      'members[0].email "ceo" isn\'t a valid mailbox: it has no @',
       "members[1] must be a mailbox or { email, comment }, not 5",
-      "members[2].onDelete is not an argument; the arguments are email, comment",
-      'members[4] "B@acme.example" is declared twice, here and at members[3], as "b@acme.example"; keep one of the two',
+      "members[2].onDelete isn't an argument; the arguments are email, comment",
+      'members[4] "B@acme.example" is declared twice, here and at members[3], as "b@acme.example"; keep one',
     ]);
     expect(reasons(members({ "a@acme.example": "(unmanaged) Head" }))).toEqual([
-      'members["a@acme.example"].comment starts as a refresh shows a VIP that nobody declared; write it without "(unmanaged)"',
+      'members["a@acme.example"].comment starts with the marker that a refresh adds to an undeclared VIP; remove "(unmanaged)"',
     ]);
   });
 
   it("rejects the mode exclusive-allows", () => {
     expect(reasons(members([], { mode: "exclusive-allows" }))).toEqual([
-      'mode can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+      'mode can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
     ]);
     expect(reasons(members([], { mode: "strict" }))).toEqual(['mode must be "additive" or "exclusive", not "strict"']);
   });
 
   it("rejects onDelete keep in exclusive mode", () => {
     expect(reasons(members([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
-      'onDelete can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
+      'onDelete can\'t be "keep" in mode "exclusive", which removes undeclared VIPs; leave one of the two out',
     ]);
   });
 });
@@ -241,10 +244,10 @@ describe("option validation", () => {
       "ignore[2] must be text, not 5",
       'protect must be a list of patterns, not "x.example"',
       "maxRemovals must be a whole number, not 1.5",
-      "maxRemovalFraction is 30; write a share from 0 to 1, as 0.5 for a half",
-      "confirmRemovals is -1; it can't be less than 0",
+      "maxRemovalFraction is 30; write a fraction from 0 to 1, such as 0.5 for half",
+      "confirmRemovals is -1; it must be 0 or more",
       'adopt must be true or false, not "yes"',
-      expect.stringContaining("maxDeletions is not an argument; the arguments are entries, mode, ignore"),
+      expect.stringContaining("maxDeletions isn't an argument; the arguments are entries, mode, ignore"),
     ]);
   });
 
@@ -254,7 +257,7 @@ describe("option validation", () => {
         entries({ "x.corp.example": "allow", "y.example": "deny" }, { ignore: ["*.corp.example", "allow:y.example"] }),
       ),
     ).toEqual([
-      'ignore holds "*.corp.example", which names what is declared too (allow x.corp.example). What is ignored is never touched: narrow the pattern, or take the declaration away',
+      'ignore contains "*.corp.example", which also matches declared items (allow x.corp.example). Ignored items are never changed: narrow the pattern, or remove the declaration',
     ]);
   });
 
@@ -262,11 +265,11 @@ describe("option validation", () => {
     const board = { "chair@board.example": "", "cfo@acme.example": "" };
     expect(members(board, { protect: ["*@board.example", "cfo@acme.example"] }).failures).toEqual([]);
     expect(reasons(members(board, { protect: ["*@board.example", "ceo@acme.example"] }))).toEqual([
-      'protect holds "ceo@acme.example", and no VIP that it names is declared. What is protected must be there: declare it, or take the pattern away',
+      'protect contains "ceo@acme.example", but no declared VIP matches it. Protected items must be declared: declare it, or remove the pattern',
     ]);
     const before = { members: { ...board, "second@board.example": "" } };
     expect(reasons(members(board, { protect: ["*@board.example"] }, before))).toEqual([
-      'protect holds "*@board.example", and this run would remove what it names (second@board.example). Declare it again, or narrow the pattern',
+      'protect contains "*@board.example", and this run would remove items that match it (second@board.example). Declare them again, or narrow the pattern',
     ]);
   });
 });
@@ -278,11 +281,11 @@ describe("removal guard", () => {
   it("counts removals against the arguments of the previous run", () => {
     expect(entries(many(70), {}, { entries: many(100) }).failures).toEqual([]);
     expect(reasons(entries(many(69), {}, { entries: many(100) }))).toEqual([
-      expect.stringContaining("entries would lose 31 of 100 entries (31 %). At most 30 % may go in one run."),
+      expect.stringContaining("entries would lose 31 of 100 entries (31 %). One run may remove at most 30 %."),
     ]);
     expect(reasons(entries({}, {}, { entries: many(2) }))).toEqual([
       expect.stringContaining(
-        "would lose 2 of 2 entries (100 %), all there are. A list is never emptied without being told so.",
+        "would lose 2 of 2 entries (100 %), all of them. A list is never emptied without explicit confirmation.",
       ),
     ]);
     expect(entries(many(69), { confirmRemovals: 31 }, { entries: many(100) }).failures).toEqual([]);
@@ -402,14 +405,14 @@ describe("risky list entry", () => {
 
   it("is rejected without a valid reason", () => {
     expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: " " }]))).toEqual([
-      "entries[0].acceptRisk is empty; say why the risk is accepted, or leave it out",
+      "entries[0].acceptRisk is empty; give the reason to accept the risk, or leave it out",
     ]);
     expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: true }]))).toEqual([
       "entries[0].acceptRisk must be text, not true",
     ]);
     expect(places({ "gmail.com": "allow (risk accepted: )" })).toEqual(['entries["gmail.com"] allow-free-mail']);
     expect(reasons(check({ "gmail.com": "allow (risk accepted: a) b)" }))).toEqual([
-      'entries["gmail.com"] is "allow (risk accepted: a) b)"; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)',
+      'entries["gmail.com"] is "allow (risk accepted: a) b)"; write "allow (risk accepted: reason): comment", and escape a lone bracket in the reason as \\( or \\)',
     ]);
   });
 });

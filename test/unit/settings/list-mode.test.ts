@@ -25,7 +25,7 @@ it("orders the modes from loosest to strictest", () => {
 
 it("explains why VIPs can't use exclusive-allows", () => {
   expect(explainVipMode("exclusive-allows")).toBe(
-    'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+    'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
   );
   for (const mode of ["additive", "exclusive", "strict", undefined]) expect(explainVipMode(mode)).toBeUndefined();
 });

@@ -32,8 +32,8 @@ it("resolves an alias only to a known name", () => {
 
 it("suggests the nearest name or lists all names", () => {
   expect(formatNameSuggestion("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
-  expect(formatNameSuggestion("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
-  expect(formatNameSuggestion("tags", [])).toBe("there are none");
+  expect(formatNameSuggestion("tags", KNOWN)).toBe("the known names are baseUrl, apiKey, ownDomains, timeoutMs, list");
+  expect(formatNameSuggestion("tags", [])).toBe("no names are known");
 });
 
 it.each([

@@ -42,6 +42,18 @@ describe("pattern", () => {
     ["192.0.2.0/24", "192.0.2.1-192.0.2.9", true],
     ["192.0.2.0/24", "192.0.2.0/23", false],
     ["192.0.2.77/24", "192.0.2.0/24", true],
+    ["192.0.2.1-192.0.2.9", "192.0.2.5", true],
+    ["192.0.2.1-192.0.2.9", "192.0.2.10", false],
+    ["192.0.2.1-192.0.2.9", "192.0.2.4/30", true],
+    ["192.0.2.1-192.0.2.9", "192.0.2.1-192.0.2.9", true],
+    ["192.0.2.1-9", "192.0.2.5", true],
+    ["2001:db8::1-2001:db8::9", "2001:db8::5", true],
+    ["192.0.2.1-192.0.2.1", "192.0.2.1", true],
+    ["my-partner.example", "my-partner.example", true],
+    ["2001:db8:0:1:*", "2001:db8:0:1:2:3:4:5", true],
+    ["2001:DB8:*", "2001:db8:1::1", true],
+    ["2001:db8::*", "2001:db8::1", true],
+    [".odd value", ".odd value", true],
   ])("matches %s against %s: %s", (pattern, value, expected) => {
     expect(matches(pattern, value)).toBe(expected);
   });
@@ -59,11 +71,25 @@ describe("pattern", () => {
     ["", "is empty; write a value, a value with *, or a range such as 192.0.2.0/24"],
     [
       " x.example",
-      '" x.example" has white space around it; write a value, a value with *, or a range such as 192.0.2.0/24',
+      '" x.example" has leading or trailing white space; write a value, a value with *, or a range such as 192.0.2.0/24',
     ],
-    ["allow:", '"allow:" names no value; write "allow:*"'],
-    ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
-    ["/evil/", '"/evil/" isn\'t a range of IP addresses; write it as 192.0.2.0/24'],
+    ["allow:", '"allow:" has no value; write "allow:*"'],
+    ["192.0.2.0/33", '"192.0.2.0/33" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
+    ["192.0.2.9-192.0.2.1", '"192.0.2.9-192.0.2.1" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
+    ["deny:192.0.2.1-300", '"deny:192.0.2.1-300" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
+    [".wild.example", '".wild.example" isn\'t a pattern; write "*.wild.example"'],
+    ["@board.example", '"@board.example" isn\'t a pattern; write "*@board.example"'],
+    ["allow:@*.Board.example", '"allow:@*.Board.example" isn\'t a pattern; write "allow:*@*.board.example"'],
+    ["2001:0db8:*", '"2001:0db8:*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32'],
+    [
+      "2001:db8:0:0:*",
+      '"2001:db8:0:0:*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32',
+    ],
+    [
+      "::ffff:192.0.2.*",
+      '"::ffff:192.0.2.*" isn\'t in the canonical form of addresses; write a range such as 2001:db8::/32',
+    ],
+    ["/evil/", '"/evil/" isn\'t a range of IP addresses; write a range such as 192.0.2.0/24'],
   ])("rejects %j", (text, reason) => {
     expect(parseListPattern(text)).toEqual({ ok: false, reason });
   });

@@ -1,4 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { RawArguments } from "../../../provider/settings/arguments";
+import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
+import { validateSafeguards } from "../../../provider/settings/list-safeguards";
 import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
 function guard(
@@ -60,7 +63,7 @@ describe("confirmRemovals", () => {
   it("allows exactly the confirmed number regardless of limits", () => {
     expect(guard(80, 100, { confirmRemovals: 80 })).toBeUndefined();
     expect(guard(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("79 is written now, which is another number");
+    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("it is currently 79, which isn't the number of removals");
     expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
   });
 
@@ -68,7 +71,7 @@ describe("confirmRemovals", () => {
     const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
     expect(used).toContain("maxRemovalFraction: 1");
     expect(guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 })).toBeUndefined();
-    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("good for one run only");
+    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain("only valid for one run");
     expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
     expect(guard(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
   });
@@ -77,18 +80,18 @@ describe("confirmRemovals", () => {
 it("explains a refusal with examples and remedies", () => {
   expect(guard(412, 500)).toBe(
     [
-      "would lose 412 of 500 entries (82 %). At most 30 % may go in one run.",
+      "would lose 412 of 500 entries (82 %). One run may remove at most 30 %.",
       "  - deny bad-0.example",
       "  - deny bad-1.example",
       "  - deny bad-2.example",
       "  - deny bad-3.example",
       "  - deny bad-4.example",
       "  … and 407 more, among them 407 removed denies",
-      "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
-      "If you mean it, write one of these at the list:",
-      "  confirmRemovals: 412   lets this one run do it; take it away afterwards.",
-      "  maxRemovals: 412   lets every run remove as many.",
-      "  maxRemovalFraction: 0.83   lets every run remove as large a share.",
+      "Nothing was changed. If this isn't intended, check the program's input: a truncated file, a filter, a wrong stack.",
+      "If it is intended, set one of these for the list:",
+      "  confirmRemovals: 412   allows it for this one run; remove it afterwards.",
+      "  maxRemovals: 412   allows every run to remove that many.",
+      "  maxRemovalFraction: 0.83   allows every run to remove that fraction.",
     ].join("\n"),
   );
 });
@@ -113,4 +116,46 @@ it("accepts each remedy that it suggests", () => {
       }
     }
   }
+});
+
+describe("change of scope in a list", () => {
+  const content = (count: number, { from = 0, scope = "", text = "deny" } = {}): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${from + at}.example${scope}`, text]));
+  const problems = (
+    before: Record<string, string>,
+    after: Record<string, string>,
+    options: RawArguments = {},
+  ): string[] => validateSafeguards(ENTRY_LIST_KIND, options, after, { entries: before }).map(({ reason }) => reason);
+  const graymail = { scope: " (graymail)" };
+
+  it("isn't counted, also with a move to the other list", () => {
+    expect(problems(content(40), content(40, graymail))).toEqual([]);
+    expect(problems(content(40, graymail), content(40))).toEqual([]);
+    expect(problems(content(40, graymail), content(40, { text: "allow" }))).toEqual([]);
+    expect(problems(content(40), content(40, graymail), { maxRemovals: 0 })).toEqual([]);
+  });
+
+  it("leaves the removals that come with it counted", () => {
+    expect(problems(content(100), { ...content(40, graymail), ...content(20, { from: 40 }) })).toEqual([
+      expect.stringMatching(/^would lose 40 of 100 entries \(40 %\)/),
+    ]);
+    expect(problems(content(100), content(1, graymail))).toEqual([
+      expect.stringMatching(/^would lose 99 of 100 entries/),
+    ]);
+  });
+
+  it("counts the loss of one of two scopes", () => {
+    const both = { ...content(20), ...content(20, graymail) };
+    expect(problems(both, content(20))).toEqual([expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/)]);
+    expect(problems(both, content(20, { scope: " (spam)" }))).toEqual([
+      expect.stringMatching(/^would lose 20 of 40 entries \(50 %\)/),
+    ]);
+  });
+
+  it("counts an undeclared entry that a pruning list removes", () => {
+    const before = { ...content(1, { from: 900 }), ...content(40, { ...graymail, text: "(unmanaged) deny" }) };
+    expect(problems(before, { ...content(1, { from: 900 }), ...content(40) }, { mode: "exclusive" })).toEqual([
+      expect.stringMatching(/^would lose 40 of 41 entries/),
+    ]);
+  });
 });

@@ -44,7 +44,7 @@ describe("risky allow", () => {
     expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
     const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
     expect(reason).toBe(
-      `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is meant, say why with the entry: acceptRisk: "…"`,
+      `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is intended, give the reason with the entry: acceptRisk: "…"`,
     );
   });
 });
@@ -105,7 +105,7 @@ it("rejects address ranges and top-level domains as values", () => {
     reason: expect.stringContaining("is a range of addresses"),
   });
   expect(parseEntryValue("com")).toMatchObject({
-    reason: expect.stringContaining("would stand for all below it"),
+    reason: expect.stringContaining("would cover all domains under it"),
   });
 });
 

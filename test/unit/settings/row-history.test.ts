@@ -35,15 +35,15 @@ const OTHER = rowsOf("other", 5);
 describe("proof of another tenant", () => {
   it.each([1, 5, 31, 200, 2_000])("is found against an earlier read of %d entries", (count) => {
     const before = reading(rowsOf("own", count));
-    const rest = "and now holds 5 entries that were created before";
+    const rest = "and now has 5 entries that were created before that";
     expect(describeOtherTenantProof(reading(OTHER), before)).toBe(
-      `it holds nothing of what was read on 2026-11-20 12:00 UTC, ${rest}`,
+      `it has nothing in common with the reading on 2026-11-20 12:00 UTC, ${rest}`,
     );
   });
 
   it("is found against an earlier read without entries", () => {
     expect(describeOtherTenantProof(reading(rowsOf("other", 1)), reading([]))).toBe(
-      "it was empty on 2026-11-20 12:00 UTC, and now holds 1 entry that was created before",
+      "it was empty on 2026-11-20 12:00 UTC, and now has 1 entry that was created before that",
     );
   });
 

@@ -16,7 +16,7 @@ it.each([
 });
 
 it.each([
-  ["2026-11-22", "is past"],
+  ["2026-11-22", "is in the past"],
   ["2027-02-29", "isn't a valid term"],
   ["0d", "isn't a valid term"],
   ["30", "isn't a valid term"],

@@ -197,10 +197,10 @@ describe("comment comparison text", () => {
   });
 
   test.each([
-    ["INC-7: phishing of May", "", "keeps no comment"],
-    ["INC-7: phishing of May", "INC-7: phi", "keeps the first 10 characters only"],
-    ["a & b", "a &amp; b", 'keeps "a &amp; b" where "a & b" was sent'],
-    ["", "by hand", 'keeps "by hand" where "" was sent'],
+    ["INC-7: phishing of May", "", "stores no comment"],
+    ["INC-7: phishing of May", "INC-7: phi", "stores only the first 10 characters"],
+    ["a & b", "a &amp; b", 'stores "a &amp; b" instead of "a & b"'],
+    ["", "by hand", 'stores "by hand" instead of ""'],
   ])("describes %j that came back as %j: %s", (sent, kept, expectedText) => {
     expect(describeTextChange(sent, kept)).toBe(expectedText);
   });

@@ -7,6 +7,7 @@ import {
   addQueryKey,
   findMatchingEntry,
   getRowNaturalKey,
+  getRowValueKey,
   selectEffectiveRow,
 } from "../../../provider/tenant/matching";
 import { Rows } from "../../../provider/tenant/rows";
@@ -37,7 +38,7 @@ it("finds an entry by value, and by id only among its duplicates", () => {
   fc.assert(
     fc.property(anyRows, anyQuery, (all, query) => {
       const lists = ENTRY_LISTS.map((list) => {
-        const rows = new Rows<AllowDenyEntryRow>(getRowNaturalKey);
+        const rows = new Rows<AllowDenyEntryRow>(getRowValueKey);
         for (const row of all) if (row.list === list) rows.set(row.id, row);
         return rows;
       });

@@ -153,7 +153,7 @@ it("rejects each outsider by its address and resends the rest once", async () =>
     status: 422,
     request,
     serviceMessage: undefined,
-    message: `${person(3)} isn't a mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    message: `According to the service, ${person(3)} isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.`,
   });
   expect(error.cause).toBeUndefined();
 });

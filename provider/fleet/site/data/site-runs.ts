@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type FleetStatus, SYNC_STATUSES } from "../../status/status-schema";
+import { omitUndefined } from "../../../settings/omit-undefined";
+import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
 /** The version of the {@link SiteRun} format. */
 const RUN_FORMAT = 1;
@@ -21,6 +22,8 @@ const runSchema = z
     reviews: count,
     /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
     off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
+    /** The `acceptedSeq` of these tenants, by stack. Absent: nobody accepted another tenant there. */
+    accepted: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
   })
   .readonly();
 
@@ -30,10 +33,26 @@ export type SiteRun = z.output<typeof runSchema>;
 /** The maximum number of stacks to store, to keep the file small. */
 const MAX_STORED_STACKS = 1_000;
 
-/** Extracts the results to store from a reading. */
-export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
-  const unsyncedTenants = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MAX_STORED_STACKS);
+/** The stacks of tenants that a run left out, and the run before it. */
+interface UnselectedStacks {
+  readonly run: SiteRun | undefined;
+  readonly stacks: ReadonlySet<string>;
+}
+
+/**
+ * Extracts the results to store from a reading.
+ *
+ * @param unselected the tenants of the targets file that the reading leaves out: they keep their last status. Default: none.
+ */
+export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unselected?: UnselectedStacks): SiteRun {
+  const unsyncedTenants = [
+    ...tenants.filter(({ standing }) => standing !== "in-step"),
+    ...listStoredTenants(unselected?.run).filter(({ stack }) => unselected?.stacks.has(stack)),
+  ].slice(0, MAX_STORED_STACKS);
   const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
+  const accepted = unsyncedTenants.flatMap(({ stack, acceptedSeq }) =>
+    acceptedSeq === undefined ? [] : [[stack, acceptedSeq] as const],
+  );
   return {
     format: RUN_FORMAT,
     at,
@@ -49,7 +68,22 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus): SiteR
         members.map(({ stack }) => stack),
       ]),
     ),
+    ...(accepted.length === 0 ? {} : { accepted: Object.fromEntries(accepted) }),
   };
+}
+
+/** Lists the tenants that were not in sync in a run. */
+function listStoredTenants(
+  run: SiteRun | undefined,
+): readonly Pick<TenantStatus, "stack" | "standing" | "acceptedSeq">[] {
+  const accepted = new Map(Object.entries(run?.accepted ?? {}));
+  return SYNC_STATUSES.flatMap((standing) =>
+    (run?.off[standing] ?? []).map((stack) => ({
+      stack,
+      standing,
+      ...omitUndefined({ acceptedSeq: accepted.get(stack) }),
+    })),
+  );
 }
 
 /** Reads the stored results of a run. Undefined if the file has another format, for example from another release. */
@@ -89,13 +123,17 @@ export function getRunFileName({ at }: SiteRun): string {
 
 /**
  * Returns the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined
- * if it was in sync.
+ * if it was in sync. Runs of another tenant that had the stack before don't count.
  */
 export function findStatusStart(stack: string, runs: readonly SiteRun[]): SiteRun | undefined {
   const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(stack) === true);
+  const getAccepted = ({ accepted = {} }: SiteRun) => (Object.hasOwn(accepted, stack) ? accepted[stack] : undefined);
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);
-  if (currentStatus === undefined) return undefined;
-  const previousIndex = runs.findLastIndex((run) => getRunStatus(run) !== currentStatus);
+  if (last === undefined || currentStatus === undefined) return undefined;
+  const acceptedSeq = getAccepted(last);
+  const previousIndex = runs.findLastIndex(
+    (run) => getRunStatus(run) !== currentStatus || getAccepted(run) !== acceptedSeq,
+  );
   return runs[previousIndex + 1];
 }

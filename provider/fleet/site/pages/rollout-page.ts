@@ -17,6 +17,7 @@ import type { RolloutReport, TenantReport } from "../../../rollout/model/rollout
 import {
   buildRolloutReportView,
   describeRolloutMode,
+  formatOmittedChanges,
   formatPlannedCounts,
   formatUntouchedNote,
 } from "../../../rollout/report/rollout-report-view";
@@ -104,7 +105,7 @@ function renderFailures({ tenants }: RolloutReport, links: PageLinks): Html | un
           ? ""
           : html`<p class="why">${renderHtmlText([untrustedSentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
               touchedText.length === 0 ? "" : html`<p>${renderHtmlText(touchedText)}</p>`
-            }<p>${renderHtmlText(safeText`What to do: ${untrustedSentence(error.advice)}`)}</p>`
+            }<p>${renderHtmlText(safeText`Fix: ${untrustedSentence(error.advice)}`)}</p>`
       }</li>
 `;
     },
@@ -154,17 +155,21 @@ function renderTenantNames(names: readonly string[], links: PageLinks): Html {
   return html`<details class="names"><summary>in ${formatCount(names.length, "tenant")}</summary>${links.renderTenants(names)}</details>`;
 }
 
-/** The maximum number of lines for each tenant. */
-const MAX_UNREVERTED = 10;
+/** The maximum number of lines for each tenant. Only a rollback has more; other plans have at most 20 lines and summarize the rest. */
+const MAX_UNREVERTED = 30;
 
 /** Renders the differences that the plans leave alone. */
 function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
   const tenantsWithUnreverted = tenants.filter(({ left = [] }) => left.length > 0);
   if (tenantsWithUnreverted.length === 0) return undefined;
   return html`<section><h2>Left as it was <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
-    ({ name, left = [] }) =>
-      html`<li><b>${links.renderTenants([name])}</b>${left.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}</li>
-`,
+    ({ name, left = [] }) => {
+      const hiddenCount = left.length - MAX_UNREVERTED;
+      return html`<li><b>${links.renderTenants([name])}</b>${left.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
+        hiddenCount > 0 ? html`<p class="source">${formatOmittedChanges(hiddenCount)}</p>` : ""
+      }</li>
+`;
+    },
   )}</ul></section>`;
 }
 

@@ -65,18 +65,22 @@ it("treats ./name=value as a file name", () => {
 });
 
 it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
-  ["an unknown format", { output: ["jsn=a"] }, /no format "jsn" .* it has text, markdown, json\. Did you mean json\?$/],
-  ["another command's format", { output: ["csv=a"] }, /no format "csv" .* it has text, markdown, json\.$/],
-  ["another command's extension", { output: ["a.html"] }, /no format "html"/],
+  [
+    "an unknown format",
+    { output: ["jsn=a"] },
+    /doesn't support the format "jsn".*text, markdown, json\. Did you mean json\?$/,
+  ],
+  ["another command's format", { output: ["csv=a"] }, /doesn't support the format "csv".*text, markdown, json\.$/],
+  ["another command's extension", { output: ["a.html"] }, /doesn't support the format "html"/],
   [
     "a file without a format",
     { output: ["a.dat"] },
     /format of --output ".*a\.dat" is unknown\. Put one of text, markdown, json before it/,
   ],
-  ["no file", { output: ["json="] }, /names no file/],
-  ["two outputs on stdout", { output: ["-", "json=-"] }, /^Two outputs go to standard output/],
-  ["two outputs in one file", { output: ["a.md", "json=./a.md"] }, /^Two outputs go to the file/],
-  ["a missing directory", { output: ["none/a.md"] }, /can't be written: there is no directory/],
+  ["no file", { output: ["json="] }, /has no file name/],
+  ["two outputs on stdout", { output: ["-", "json=-"] }, /^Two outputs use standard output/],
+  ["two outputs in one file", { output: ["a.md", "json=./a.md"] }, /^Two outputs use the file/],
+  ["a missing directory", { output: ["none/a.md"] }, /can't be written: the directory .* doesn't exist/],
 ])("refuses %s", (_, options, message) => {
   const output = options.output?.map((one) =>
     /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${directory}/$2`),
@@ -100,7 +104,7 @@ it("moves text to stderr when another option uses stdout", () => {
   expect(read({ output: ["a.md"] }, "--events")).toEqual(["markdown:a.md", "text:stderr"]);
   for (const options of [{ format: "json" as const }, { output: ["-"] }, { output: ["json=-"] }]) {
     expect(() => read(options, "--events")).toThrow(
-      "--events uses standard output itself. Write the report to a file, as with --output markdown=FILE.",
+      "--events writes to standard output itself. Write the report to a file, for example --output markdown=FILE.",
     );
   }
 });

@@ -41,9 +41,9 @@ it("refuses a change that breaks a file including the changed one", () => {
   expect(first).toBe("Nothing was written:");
   expect(reasons).toEqual([
     expect.stringMatching(
-      /^ {2}settings\/globex\.yaml:4:8 error: "new\.example" is on the allow list at .*baseline\.yaml:\d+, which is included/,
+      /^ {2}settings\/globex\.yaml:4:8 error: "new\.example" is on the allow list at .*baseline\.yaml:\d+, in an included file/,
     ),
-    expect.stringMatching(/^ {2}settings\/baseline\.yaml:\d+:\d+ error: "new\.example" names no ticket/),
+    expect.stringMatching(/^ {2}settings\/baseline\.yaml:\d+:\d+ error: "new\.example" has no ticket/),
     "    Give --ticket.",
   ]);
   // An existing mistake in an including file doesn't block the change.

@@ -75,7 +75,7 @@ it("adds a new value once and notes the entry that covers it", () => {
     {
       what: "deny www.bad.example until 2026-12-23",
       told: [
-        "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already, as is assumed; the service's reference does not say so.",
+        "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already, presumably; the service's API reference doesn't confirm it.",
       ],
     },
   ]);
@@ -116,7 +116,7 @@ it("replaces an expired deny with an allow", () => {
   const planned = plan({ do: "add", section: "allow", values: values("old.example"), metadata });
   expect(planned.refusals).toEqual([]);
   expect(planned.steps[0]?.notes).toEqual([
-    "It takes the place of the deny of old.example (acme.yaml:8, until 2026-01-01), which is past.",
+    "It replaces the deny of old.example (acme.yaml:8, until 2026-01-01), which has expired.",
   ]);
   expect(difference(planned)).toEqual({
     added: ["    expires: 2027-03-03"],
@@ -131,7 +131,9 @@ it("moves an entry with its owner and expiry, dropping other metadata", () => {
     added: ["    ticket: INC-4", "allow: []"],
     gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
-  expect(planned.steps[0]?.notes[1]).toBe("Said of its old place, and left behind: comment, approvedBy, reviewed.");
+  expect(planned.steps[0]?.notes[1]).toBe(
+    "Not moved, because it applies to the old list: comment, approvedBy, reviewed.",
+  );
 });
 
 it("sets a new expiry and notes that it is earlier", () => {
@@ -140,7 +142,7 @@ it("sets a new expiry and notes that it is earlier", () => {
     added: ["    expires: 2026-12-01"],
     gone: ["    expires: 2027-01-01"],
   });
-  expect(planned.steps[0]?.notes[1]).toBe("Its new end is earlier than it was.");
+  expect(planned.steps[0]?.notes[1]).toBe("Its new expiry is earlier than before.");
 });
 
 it("applies other metadata when the expiry stays the same", () => {
@@ -149,7 +151,7 @@ it("applies other metadata when the expiry stays the same", () => {
   const planned = plan({ do: "extend", values: given, metadata });
   expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
   expect(buildChangeMessage({ do: "extend", values: given, metadata }, planned.steps).title).toBe(
-    "Let the deny of bad.example stand until 2027-01-01 (INC-9)",
+    "Extend the deny of bad.example until 2027-01-01 (INC-9)",
   );
   const same = plan({ do: "extend", values: given, metadata: { expires: "2027-01-01" } });
   expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
@@ -198,7 +200,7 @@ it.each<[string, ListChange, RegExp]>([
   [
     "to move what ended without a new end, since it would do nothing on the other list",
     { do: "move", to: "allow", values: values("old.example"), metadata: {} },
-    /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) is past, .*; say by --for until when/,
+    /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) has expired, .*; set --for to its new expiry/,
   ],
   [
     "no mailbox as a VIP",
@@ -208,32 +210,32 @@ it.each<[string, ListChange, RegExp]>([
   [
     "what an included file declares",
     { do: "remove", values: values("base.example"), metadata: {} },
-    /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all that include it; or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+    /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all tenants that include it, or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
   ],
   [
     "an end of what an included file declares, and tells the command and what to write here",
     { do: "extend", section: "deny", values: values("base.example"), metadata: { expires: "2026-12-23" } },
-    /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all that include it; or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant alone$/,
+    /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all tenants that include it, or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant only$/,
   ],
   [
     "what ended in an included file",
     { do: "remove", values: values("past.example"), metadata: {} },
-    /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) stands in an included file/,
+    /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) is in an included file/,
   ],
   [
     "to say of an included file that this tenant keeps it",
     { do: "keep", values: values("base.example"), metadata: {} },
-    /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all that include it; or declare it in "acme\.yaml" too, with a `reviewed` of its own/,
+    /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all tenants that include it, or declare it in "acme\.yaml" too, with its own `reviewed`/,
   ],
   [
     "what is in several scopes",
     { do: "remove", values: values("two.example"), metadata: {} },
-    /is there more than once: the deny of two\.example .* and the deny of two\.example .*; say which by --scope$/,
+    /is declared several times: the deny of two\.example .* and the deny of two\.example .*; select one with --scope$/,
   ],
   [
     "what is nowhere, with what stands above it",
     { do: "remove", values: values("x.bad.example"), metadata: {} },
-    /^x\.bad\.example is not in these files; above it is the deny of bad\.example/,
+    /^x\.bad\.example is not in these files; a broader entry is the deny of bad\.example/,
   ],
 ])("refuses %s", (_what, change, reason) => {
   const planned = plan(change);

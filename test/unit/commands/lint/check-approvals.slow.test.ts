@@ -32,19 +32,19 @@ describe("an added entry", () => {
       "who made the change approved",
       "Dana Reyes",
       [{ login: "dana", commit: "head" }],
-      "who proposes this change; let somebody else approve it",
+      "but that person proposes this change; let somebody else approve it",
     ],
     [
       "a stranger approved",
       "mallory",
       [{ login: "mallory", commit: "head" }],
-      'who was none of the policy\'s `approvers` before this change ("Tomas Lindqvist", "Mei Chen", "Dana Reyes"); name one of them, or have it merged there first, in a change of its own',
+      'but that person was not in the policy\'s `approvers` before this change ("Tomas Lindqvist", "Mei Chen", "Dana Reyes"); use one of them, or first add the approver there, in a separate change',
     ],
     [
       "of a commit that is not here",
       "Mei Chen",
       [{ login: "mei", commit: "0".repeat(40) }],
-      'and "mei" approved commit 0000000000, which is not in this clone; let them approve the change as it is now, or fetch its whole history (`fetch-depth: 0`)',
+      'but "mei" approved commit 0000000000, which is not in this clone; let them approve the current change, or fetch its whole history (`fetch-depth: 0`)',
     ],
   ])("is unproven where %s", async (_name, name, given, why) => {
     using made = change(by(name));
@@ -53,7 +53,7 @@ describe("an added entry", () => {
       commit: one.commit === "head" ? made.head : one.commit,
     }));
     expect((await check(made.history, approvals)).told).toEqual([
-      `settings/acme.yaml:5 error approval-unproven: "partner.example" says that "${name}" approved it, ${why}`,
+      `settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "${name}" approved it, ${why}`,
     ]);
   });
 
@@ -71,7 +71,7 @@ describe("an added entry", () => {
     );
     const head = made.history.git("rev-parse", "HEAD").trim();
     expect((await check(made.history, [{ login: "mei", commit: head }])).told).toEqual([
-      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+      expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
 });
@@ -101,7 +101,7 @@ describe("authorship of a commit", () => {
     using made = change(by("Mei Chen"));
     made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
     expect((await check(made.history, headOf(made.history))).told).toEqual([
-      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+      expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
 
@@ -113,8 +113,8 @@ describe("authorship of a commit", () => {
       writeFileSync(history.at("settings/acme.yaml"), tenant(old, entry({ approvedBy: "Mei Chen" }), also));
     });
     expect((await check(more.history, headOf(more.history))).told).toEqual([
-      expect.stringContaining('"also.example" says that "Mei Chen" approved it, who wrote a commit'),
-      expect.stringContaining('"partner.example" says that "Mei Chen" approved it, who wrote a commit'),
+      expect.stringContaining('"also.example" declares that "Mei Chen" approved it, who wrote a commit'),
+      expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, who wrote a commit'),
     ]);
   });
 });
@@ -141,7 +141,7 @@ describe("an approval", () => {
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
     expect((await check(history, [])).told).toEqual([
-      expect.stringContaining('"old.example" says that "Somebody Gone" approved it, who was none of'),
+      expect.stringContaining('"old.example" declares that "Somebody Gone" approved it, who was none of'),
     ]);
   });
 });
@@ -308,7 +308,7 @@ describe("approval rules in a change", () => {
     const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
     const { told: lines } = await check(history, [{ login: "tomas-l", commit: head }]);
     expect(lines).toHaveLength(2);
-    expect(lines[1]).toContain("before this change the policy said of nobody that they may approve; have `approvers:");
+    expect(lines[1]).toContain("before this change the policy had no approvers; first merge `approvers:");
     history[Symbol.dispose]();
   });
 });
@@ -371,7 +371,7 @@ describe("an unavailable base revision", () => {
     await expect(checkApprovals(linted, options)).rejects.toMatchObject({
       code: "ERR_GIT",
       message:
-        'The common ancestor of --base "origin/main" and this change is missing, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
+        'The common ancestor of --base "origin/main" and this change is missing, for example in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
     });
   });
 });

@@ -19,7 +19,7 @@ describe("an added entry", () => {
     using made = change({ "settings/acme.yaml": `${tenant(old, entry({}))}deny: [evil.example]\n` });
     expect(await check(made.history, [])).toEqual({
       told: [
-        'settings/acme.yaml:5 error approval-missing: "partner.example" is added or altered, and names nobody who approved it; write `approvedBy: …`. The team\'s policy asks for it (requireApproval)',
+        'settings/acme.yaml:5 error approval-missing: "partner.example" is added or changed without an approver; write `approvedBy: …`. The team\'s policy requires it (requireApproval)',
       ],
       checked: 1,
       unchanged: 1,
@@ -30,7 +30,7 @@ describe("an added entry", () => {
   it("is unproven when only somebody else approved", async () => {
     using made = change(by("Tomas Lindqvist"));
     expect((await check(made.history, [{ login: "mei", commit: made.head }])).told).toEqual([
-      'settings/acme.yaml:5 error approval-unproven: "partner.example" says that "Tomas Lindqvist" approved it, and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
+      'settings/acme.yaml:5 error approval-unproven: "partner.example" declares that "Tomas Lindqvist" approved it, but the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ]);
   });
 
@@ -39,7 +39,7 @@ describe("an added entry", () => {
     using made = change({ "settings/baseline.yaml": baseline, ...by("Sock Puppet") });
     expect((await check(made.history, [{ login: "sock", commit: made.head }])).told).toEqual([
       expect.stringContaining(
-        '"Sock Puppet" approved it, who was none of the policy\'s `approvers` before this change',
+        '"Sock Puppet" approved it, but that person was not in the policy\'s `approvers` before this change',
       ),
     ]);
   });
@@ -53,7 +53,7 @@ describe("an added entry", () => {
     const approvals = ["tomas-l", "mei"].map((login) => ({ login, commit: made.head }));
     expect((await check(made.history, approvals)).told).toEqual([
       expect.stringContaining(
-        `approved commit ${made.head.slice(0, 10)}, in which it stands otherwise or not at all; let them approve the change as it is now`,
+        `approved commit ${made.head.slice(0, 10)}, where it is different or missing; let them approve the current change`,
       ),
     ]);
   });

@@ -79,10 +79,13 @@ it("reads GitLab's approvals without a commit", () => {
 });
 
 it.each([
-  [{ token: "s3cret", expires: 1 }, 'what came is an object of "token", "expires".'],
-  [Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])), 'an object of "a", "b", "c", "d", "e" and more.'],
-  ["s3cret", "what came is a string."],
-  [["s3cret"], "what came is a list of 1."],
+  [{ token: "s3cret", expires: 1 }, 'it contains an object with "token", "expires".'],
+  [
+    Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])),
+    'an object with "a", "b", "c", "d", "e" and more.',
+  ],
+  ["s3cret", "it contains a string."],
+  [["s3cret"], "it contains a list of 1."],
 ])("describes an unexpected file without showing its values: %j", (answer, expectedText) => {
   const message = refused(JSON.stringify(answer));
   expect(message).toContain(expectedText);
@@ -93,14 +96,14 @@ describe("an invalid approvals file", () => {
   const how =
     "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
   it.each([
-    ["", '"answer.json" isn\'t valid JSON, in its 0 characters.'],
-    ["\u001b[2J<html>", '"answer.json" isn\'t valid JSON, in its 10 characters.'],
+    ["", '"answer.json" (0 characters) isn\'t valid JSON.'],
+    ["\u001b[2J<html>", '"answer.json" (10 characters) isn\'t valid JSON.'],
     [
       '{"message":"Not \u202e Found"}',
-      expect.stringContaining('at "approved_by"; what came is an error, "Not \\u{202e} Found".'),
+      expect.stringContaining('at "approved_by"; it contains an error, "Not \\u{202e} Found".'),
     ],
-    ["null", expect.stringContaining("nor GitLab's of a merge request's approvals; what came is null.")],
-    ['[{"state":"WAVED_THROUGH"}]', expect.stringContaining('at "0.state"; what came is')],
+    ["null", expect.stringContaining("nor GitLab's with a merge request's approvals; it contains null.")],
+    ['[{"state":"WAVED_THROUGH"}]', expect.stringContaining('at "0.state"; it contains')],
     [JSON.stringify([review("x".repeat(256), "APPROVED", 1)]), expect.stringContaining('at "0.user.login"')],
     [
       JSON.stringify([{ ...review("dana", "APPROVED", 1), commit_id: "HEAD" }]),
@@ -119,7 +122,7 @@ describe("an invalid approvals file", () => {
   it("is rejected when missing, a pipe or too large", () => {
     using directory = createSettingsDirectory({ "long.json": "[]" });
     expect(() => readApprovals(directory.at("no.json"))).toThrow(
-      /no\.json" can't be read: there is no such file\. The pipeline/,
+      /no\.json" can't be read: the file doesn't exist\. The pipeline/,
     );
     execFileSync("mkfifo", [directory.at("pipe")]);
     expect(() => readApprovals(directory.at("pipe"))).toThrow(/can't be read: it isn't a regular file\./);

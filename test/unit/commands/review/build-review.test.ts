@@ -89,7 +89,7 @@ describe("a review", () => {
       undefined,
     );
     expect(found.items.map(({ reasons }) => reasons)).toEqual([
-      [{ kind: "policy", evidence: expect.stringMatching(/names no ticket.* names nobody who answers/) }],
+      [{ kind: "policy", evidence: expect.stringMatching(/has no ticket.* has no owner/) }],
     ]);
   });
 

@@ -8,17 +8,18 @@ interface Row {
   readonly list: "allow" | "deny";
   readonly value: string;
   readonly scope?: "graymail";
+  readonly type?: string;
 }
 
 /** Formats each decision as `scope: list value, others, whether it is known`. */
 const decided = (sender: string, rows: readonly Row[]): string[] => {
   const wanted = parseQueries([], [sender]);
   const found = findMatches(new Matcher(wanted), {
-    rows: rows.map(({ list, value, scope }, at) => ({
+    rows: rows.map(({ list, value, scope, type }, at) => ({
       id: `${at}`,
       list,
       value,
-      entry_type: value.includes("@") ? ("email_address" as const) : ("domain" as const),
+      entry_type: type ?? (value.includes("@") ? "email_address" : "domain"),
       verdict_scope: scope ?? "global",
       comment: undefined,
       created_at: undefined,
@@ -67,4 +68,12 @@ it.each([
   ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, known"]],
 ] as const)("decides: %s", (_what, rows, decisions) => {
   expect(decided("ceo@mail.partner.example", rows)).toEqual(decisions);
+});
+
+it("considers an entry whose type the value does not imply", () => {
+  const rows = [deny("ceo@mail.partner.example"), { ...allow("ceo@mail.partner.example"), type: "address" }];
+  expect(decided("ceo@mail.partner.example", rows)).toEqual(["global: deny ceo@mail.partner.example, 1, assumed"]);
+  expect(decided("ceo@mail.partner.example", [{ ...allow("mail.partner.example"), type: "host" }])).toEqual([
+    "global: allow mail.partner.example, 0, known",
+  ]);
 });

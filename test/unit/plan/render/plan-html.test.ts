@@ -30,16 +30,16 @@ describe("plan as HTML", () => {
   test("shows blockers, then dangers, then the rest", () => {
     const page = read(renderPlanHtml(dangerousPlan));
     const order = [
-      "This run would be refused, by the guard against mass removal and what is protected.",
+      "Blocked by the removal guard and `protect`.",
       "entries would lose 120 of 212 entries (57 %), more than 30 %.\n    - a.example\n",
       "supplier-portal.test",
-      "37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.",
-      "3 examples of the 31 that would have come through",
-      "Needs a look 1\n",
+      "37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; 31 would have been delivered.",
+      "3 examples of 31 threats that would have been delivered",
+      "Warnings 1\n",
       "deny → allow",
       "Too many → Marketing reads it",
-      "No risks found 5",
-      "What this rests on",
+      "No risks found 5\n",
+      "Data used",
       dangerousPlan.digest,
     ].map((fragment) => page.indexOf(fragment));
     expect(order).not.toContain(-1);
@@ -94,8 +94,8 @@ describe("plan as HTML", () => {
     expect(labels).toEqual([
       "All 7",
       "Danger 1",
-      "Needs a look 1",
-      "Nothing against 5",
+      "Warnings 1",
+      "No risks found 5",
       "All lists 7",
       "Allow 3",
       "Deny 3",

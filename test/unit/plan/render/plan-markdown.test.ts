@@ -31,22 +31,24 @@ describe("plan as Markdown", () => {
   test("shows blockers, then dangers, then the rest", () => {
     const text = renderPlanMarkdown(dangerousPlan);
     const order = [
-      "> [!CAUTION]\n> **Refused.** This run would be refused, by the guard against mass removal and what is protected.",
+      "> [!CAUTION]\n> **Refused.** Blocked by the removal guard and `protect`.",
       "### Refused\n",
-      "### Danger (1)\n\n#### `+` add allow `supplier-portal.test` (domain)\n\n- **Mail:** **37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.**\n",
-      "### Needs a look (1)\n\n#### `~` change deny → allow `news.example.com` (domain, scope `graymail`)\n",
+      "### Danger (1)\n\n#### `+` add allow `supplier-portal.test` (domain)\n\n- **Mail:** **37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; 31 would have been delivered.**\n",
+      "### Warnings (1)\n\n#### `~` change deny → allow `news.example.com` (domain, scope `graymail`)\n",
       "- **Comment:** `Too many` → `Marketing reads it`\n",
       "### No risks found (5)\n",
-      "<details><summary>Left alone: at the tenant, and nobody declares it (2)</summary>",
-      "<details><summary>What this rests on</summary>",
+      "<details><summary>Unmanaged (2)</summary>",
+      "<details><summary>Data used</summary>",
     ].map((fragment) => text.indexOf(fragment));
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
 
   test("summarizes plans without danger, changes or evidence", () => {
-    expect(renderPlanMarkdown(calmPlan)).toContain("> [!TIP]\n> **Looks fine.** 5 changes, with no risks found.");
-    expect(renderPlanMarkdown(emptyPlan)).toContain("> [!NOTE]\n> **Nothing to do.** `acme` holds what is declared.");
+    expect(renderPlanMarkdown(calmPlan)).toContain(
+      "> [!TIP]\n> **No risks found.** 5 changes, and complete mail evidence.",
+    );
+    expect(renderPlanMarkdown(emptyPlan)).toContain("> [!NOTE]\n> **No changes.** `acme` matches its declared state.");
     expect(renderPlanMarkdown(blindPlan)).toContain(
       "- Missing: The key may not read threats `(403)`.".replace("`(403)`", "(403)"),
     );

@@ -190,7 +190,7 @@ describe("an unusable database file", () => {
     writeFileSync(path, text);
     await expect(openSqlite(path)).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
-      message: expect.stringMatching(/notes\.txt.*isn't an SQLite database; it was left as it is\. Give the name/),
+      message: expect.stringMatching(/notes\.txt.*isn't a SQLite database\. It was not changed\. Specify/),
     });
     expect(readFileSync(path, "utf8")).toBe(text);
   });
@@ -199,11 +199,9 @@ describe("an unusable database file", () => {
     mkdirSync(join(directory, "folder"));
     writeFileSync(join(directory, "plain"), "");
     await expect(openSqlite(join(directory, "folder"))).rejects.toThrow(
-      /folder" can't be used .*See whether it is a file/,
+      /folder" can't be used .*Check that it is a file/,
     );
-    await expect(openSqlite(join(directory, "plain", "journal.db"))).rejects.toThrow(
-      /isn't a directory\. Give another/,
-    );
+    await expect(openSqlite(join(directory, "plain", "journal.db"))).rejects.toThrow(/isn't a directory\. Use another/);
   });
 
   it("is reported on a full disk, keeping committed rows", async () => {
@@ -220,7 +218,7 @@ describe("an unusable database file", () => {
     database.shortenBusyTimeout(0);
     await expect(fill).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
-      message: expect.stringContaining("the disk is full. Make room there, then go on"),
+      message: expect.stringContaining("the disk is full. Free some space, then continue"),
     });
     await database.query("PRAGMA max_page_count = 100000");
     expect(await database.query("SELECT x FROM a")).toEqual([{ x: "kept" }]);
@@ -235,7 +233,7 @@ describe("an unusable database file", () => {
     await database.query("PRAGMA query_only = 1");
     await expect(database.query("DELETE FROM a")).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
-      message: expect.stringContaining("this user may not write there"),
+      message: expect.stringContaining("this user isn't allowed to write there"),
     });
     await database.close();
   });
@@ -266,7 +264,7 @@ describe("a file that isn't a journal", () => {
     writeFileSync(`${path}-wal`, "the last of it");
     await refused(
       path,
-      /empty\.db" can't be used .*it is empty.*gates.*Restore a copy.*-wal" next to it.*remove the empty/,
+      /empty\.db" can't be used .*it is empty.*pending approvals.*Restore a backup.*-wal" next to it.*remove the empty/,
     );
     expect(readdirSync(directory).sort()).toEqual(["empty.db", "empty.db-wal"]);
     expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
@@ -276,13 +274,13 @@ describe("a file that isn't a journal", () => {
     const path = join(directory, "other.db");
     const other = new DatabaseSync(path);
     other.exec("CREATE TABLE theirs (x)");
-    await refused(path, /other\.db" can't be used .*has no journal in it; it was left as it is/);
+    await refused(path, /other\.db" can't be used .*a SQLite database without a journal\. It was not changed/);
     expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "theirs" }]);
     other.close();
     symlinkSync(join(directory, "elsewhere", "rollouts.db"), join(directory, "link.db"));
     await refused(
       join(directory, "link.db"),
-      /a link to ".*elsewhere.rollouts\.db", which is not there.*mounting its disk/,
+      /a link to ".*elsewhere.rollouts\.db", which doesn't exist.*mounting its disk/,
     );
   });
 });
@@ -321,13 +319,13 @@ describe("an open journal file that is lost or replaced", () => {
     "its folder is deleted": [() => rmSync(join(directory, "made"), { recursive: true }), /journal\.db" is gone/],
     "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
     "the file next to it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
-    "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],
+    "it is emptied": [() => truncateSync(file), /journal\.db" was truncated to zero bytes while it was open/],
     "it is replaced": [
       () => {
         copyFileSync(file, `${file}.copy`);
         renameSync(`${file}.copy`, file);
       },
-      /journal\.db" is another file now: it was replaced/,
+      /journal\.db" was replaced while/,
     ],
   };
 
@@ -376,13 +374,13 @@ describe("another process's lock", () => {
     other.exec("COMMIT");
     await waiting;
     expect(lines).toEqual([
-      expect.stringMatching(/journal\.db" can't be used now: another process keeps it locked.*120 s at most\.$/),
+      expect.stringMatching(/journal\.db" can't be used now: another process has locked it.*up to 120 s\.$/),
       expect.stringMatching(/journal\.db" can be used again\.$/),
     ]);
     other.exec("BEGIN IMMEDIATE");
     const impatient = database.query("INSERT INTO a VALUES ('impatient')");
     database.shortenBusyTimeout(0);
-    await expect(impatient).rejects.toThrow("another process keeps it locked. Look for one that hangs");
+    await expect(impatient).rejects.toThrow("another process has locked it. Find and end a process that hangs");
     other.close();
     expect(await database.query("SELECT x FROM a")).toEqual([{ x: "waited" }]);
     await database.close();

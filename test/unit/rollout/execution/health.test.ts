@@ -51,7 +51,7 @@ it("kills a hanging command with its children and reports unhealthy", async () =
   const health = { command, timeoutMs: 300 };
   expect(await checkHealth({ ...wave, health }, [], allowing(command))).toEqual({
     isHealthy: false,
-    message: '"sh" took longer than 0.3 s, and was killed: begun.',
+    message: '"sh" took longer than 0.3 s and was killed: begun.',
   });
 });
 
@@ -61,7 +61,7 @@ it("doesn't run a command that isn't allowed and reports unhealthy", async () =>
   const health = { command, timeoutMs: 10_000 };
   const { isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
   expect(isHealthy).toBe(false);
-  expect(message).toContain("The command can't be run: This run does not allow what");
+  expect(message).toContain("The command can't be run: This run does not allow the following");
   expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
   expect(existsSync(directory.path("was-run"))).toBe(false);
 });

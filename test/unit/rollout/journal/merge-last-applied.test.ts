@@ -38,7 +38,7 @@ function journal(stacks: Readonly<Record<string, StackRollouts>>): LastAppliedRo
   return {
     stacks: new Map(Object.entries(stacks)),
     skips: new Map(),
-    rolloutCount: 1,
+    rollouts: new Set(Object.values(stacks).flatMap(({ applied }) => applied?.rollout ?? [])),
     otherBackendCount: 2,
     readEarlier: async () => [],
     readFiles: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), directory: "." }),
@@ -54,7 +54,7 @@ test("keeps each journal's stacks and finds their rollouts' files", async () => 
     ["acme", "in-eu"],
     ["globex", "in-us"],
   ]);
-  expect([merged.rolloutCount, merged.otherBackendCount]).toEqual([2, 4]);
+  expect([[...merged.rollouts], merged.otherBackendCount]).toEqual([["in-eu", "in-us"], 4]);
   expect([...(await merged.readFiles("in-us")).bundle.keys()]).toEqual(["in-us"]);
 });
 

@@ -139,7 +139,7 @@ class Story {
         return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(refused);
       case "stop":
         if (newest === undefined) return;
-        await journal.abandon(newest.id, "A person abandoned it.");
+        await journal.abandon(newest.id, "It was abandoned by a person.");
         this.#live.delete(newest.id);
         return await marks.update(newest.id);
       case "stop elsewhere": {

@@ -67,11 +67,11 @@ describe("closed hours", () => {
   });
 
   it.each([
-    ["weekends", /are no hours; write Fri 16:00/],
-    ["Fri 16:00-06:00", /are no hours/],
-    ["Fri 25:00-Mon 06:00", /are no hours/],
-    ["Fri 16:60-Mon 06:00", /are no hours/],
-    ["Fri 16:00–Mon 06:00 Europe/Zuerich", /name an unknown time zone/],
+    ["weekends", /aren't valid hours; write Fri 16:00/],
+    ["Fri 16:00-06:00", /aren't valid hours/],
+    ["Fri 25:00-Mon 06:00", /aren't valid hours/],
+    ["Fri 16:60-Mon 06:00", /aren't valid hours/],
+    ["Fri 16:00–Mon 06:00 Europe/Zuerich", /have an unknown time zone/],
     ["Fri 16:00–Fri 16:00", /end when they begin/],
     ["00:00-24:00", /end when they begin/],
   ])("are rejected with an explanation when invalid: %s", (text, message) =>

@@ -41,7 +41,7 @@ describe("chooseNextStep", () => {
       kind: "pause",
       wave: 0,
       untilMs: Date.UTC(2026, 10, 24, 6),
-      reason: "The wave rest begins nothing in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
+      reason: "The wave rest doesn't start tenants in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
     };
     const pending = tenants("a");
     const toBegin = wave("rest", { pending: 2 }, { closed });
@@ -110,7 +110,7 @@ describe("chooseNextStep", () => {
     expect(stepAt({ state: "checking" })).toEqual({ kind: "check", wave: 0 });
     expect(stepAt({ state: "checking", health: UNHEALTHY })).toEqual({
       kind: "stop",
-      reason: "The wave canary is not well: the command ended with 1",
+      reason: "The wave canary is unhealthy: the command ended with 1",
     });
     expect(stepAt({ state: "checking", health: HEALTHY })).toMatchObject({ kind: "hand-over", isGate: true });
     expect(stepAt({ state: "gated", health: HEALTHY, isApproved: true })).toEqual({ kind: "settle", wave: 0 });

@@ -21,12 +21,12 @@ it.each([
   [
     "that is not there",
     "nowhere",
-    /nowhere", can't be used: it, or its directory, is missing\. .*TMPDIR names another\./,
+    /nowhere", can't be used: it, or its directory, is missing\. .*To use another, set TMPDIR\./,
   ],
   [
     "that is no folder",
     "file",
-    /file", can't be used: a part of its path isn't a directory\. .*TMPDIR names another\./,
+    /file", can't be used: a part of its path isn't a directory\. .*To use another, set TMPDIR\./,
   ],
 ])("reports a temporary directory %s with a remedy", (_, name, why) => {
   writeFileSync(join(directory, "file"), "");

@@ -52,7 +52,7 @@ function event(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
   } as RolloutEvent;
 }
 
-const WAITING = event(7, { kind: "waiting", wave: "canary", reason: "Its gate waits for a person." });
+const WAITING = event(7, { kind: "waiting", wave: "canary", reason: "Its gate waits for approval." });
 const STOPPED = event(9, { kind: "stopped", reason: "2 tenants failed." });
 const FINISHED = event(9, { kind: "finished", done: 4, unchanged: 1, failed: 1 });
 
@@ -67,7 +67,7 @@ describe("rollout notices", () => {
     );
     const webhook = sent.filter(({ to }) => to === "webhook").map(({ body }) => noticeSchema.parse(body));
     expect(webhook.map(({ kind, summary }) => [kind, summary])).toEqual([
-      ["waiting", "Its gate waits for a person."],
+      ["waiting", "Its gate waits for approval."],
       ["stopped", "2 tenants failed."],
     ]);
     expect(webhook[0]?.rollout).toMatchObject({ wave: "canary", failed: 1 });
@@ -163,9 +163,9 @@ describe("notice delivery", () => {
   it.each([
     ["a busy receiver", [503, 429, 0, 200], 4, undefined],
     ["one that was silent", [undefined, 200], 2, undefined],
-    ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack answered 500"],
-    ["one that refuses it", [404, 200], 1, "slack answered 404"],
-    ["one that sends it elsewhere", [302, 200], 1, "slack answered 302"],
+    ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack returned 500"],
+    ["one that refuses it", [404, 200], 1, "slack returned 404"],
+    ["one that sends it elsewhere", [302, 200], 1, "slack returned 302"],
   ])("retries only where that may help: %s", async (_what, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
     const [receiver] = getReceivers(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
@@ -195,13 +195,13 @@ describe("notice delivery", () => {
       }));
     }
     await vi.waitFor(() => expect(hook.received).toHaveLength(2), { timeout: 10_000 });
-    expect(await notifier.flush(500)).toBe("Not everybody could be told: slack took too long.");
+    expect(await notifier.flush(500)).toBe("Some notices could not be delivered: slack took too long.");
   });
 
   it.each([
-    ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK holds an invalid address/],
-    ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL holds an invalid address/],
-    ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds an invalid secret/],
+    ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK contains an invalid address/],
+    ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL contains an invalid address/],
+    ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET contains an invalid secret/],
   ])("rejects an invalid address or secret without showing it: %s", (variable, value, message) => {
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
     const read = () => getReceivers(undefined, environment);

@@ -31,17 +31,15 @@ describe("the combined plan as Markdown", () => {
     const plans = [...Array.from({ length: 40 }, () => shared), denies("evil.example", "own.example"), emptyPlan];
     const text = renderCombinedPlanMarkdown(shownOf(plans));
     expect(text.split("\n", 2)).toEqual([PLAN_COMMENT_MARKER, "## Email security plan of `tenants.yaml`"]);
-    expect(text).toContain("> **No finding.** 41 of 42 tenants would change, by 2 different changes.");
-    expect(text).toContain(
-      "**~41** tenants to change · **=1** as declared · **+42** added in all · **~0** changed · **-0** removed",
-    );
+    expect(text).toContain("> **Incomplete evidence.** 41 of 42 tenants would change, with 2 different changes.");
+    expect(text).toContain("**Plan: 42 to add, 0 to change, 0 to remove.** 41 tenants to change, 1 tenant unchanged.");
     expect(text).toContain(
       "| `+` add deny<br>`evil.example`<br>domain, in 41 of 42 tenants: group 1 | `Phishing` | ticket `INC-7`<br>`settings/baseline.yaml:2` |  |\n",
     );
     expect(text.match(/`evil\.example`/g)).toHaveLength(1);
     expect(text).toContain("- `~` 40 tenants, group 2: +1 ~0 -0\n");
-    expect(text).toContain("- `~` `t40`: +2 ~0 -0; what not all get: `+` deny `own.example`\n");
-    expect(text).toContain("- `=` `t41`: as declared\n");
+    expect(text).toContain("- `~` `t40`: +2 ~0 -0; not in all tenants: `+` deny `own.example`\n");
+    expect(text).toContain("- `=` `t41`: unchanged\n");
     expect(text).toMatch(/<summary>Group 1: 41 tenants<\/summary>\n\n`t0`, `t1`, .*`t40`\n\n<\/details>/);
     expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);
   });
@@ -49,12 +47,10 @@ describe("the combined plan as Markdown", () => {
   test("describes an only-expired rollout as such", () => {
     const { report, ...shown } = shownOf([denies("old.example"), emptyPlan]);
     const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
-    expect(text).toContain(
-      "## Email security plan of `tenants.yaml`: it takes away what has ended, and nothing else\n",
-    );
-    expect(text).toContain("**=1** left as it is");
-    expect(text).toContain("- `=` `t1`: left as it is\n");
-    expect(text).not.toContain("as declared");
+    expect(text).toContain("## Email security plan of `tenants.yaml`: it only removes expired entries\n");
+    expect(text).toContain("1 tenant unchanged.");
+    expect(text).toContain("- `=` `t1`: unchanged\n");
+    expect(text).not.toContain("0 unchanged");
   });
 
   test("shows where tenants differ in location and risk of one change", () => {
@@ -84,7 +80,7 @@ describe("the combined plan as Markdown", () => {
     }
     const text = renderCombinedPlanMarkdown(shown);
     expect(text).toContain("```text\nt1:\nThe key of t1 is another tenant's.\n```\n");
-    expect(text).toContain("**+1** added in all");
+    expect(text).toContain("**Plan: 1 to add, 0 to change, 0 to remove.**");
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
@@ -96,13 +92,13 @@ describe("the combined plan as Markdown", () => {
     );
     const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
     for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
-      expect(text).toContain("it reverts what the console changed, and nothing else");
+      expect(text).toContain("it only reverts drift");
       expect(text).toContain("Reverted");
     }
     const text = renderCombinedPlanMarkdown(of);
     expect(text).toContain("### Reverted\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
-    expect(text).toContain("### Stays as it is\n\n- `1 other change that is pending` in `t1` and `t2`\n");
-    expect(text).toContain("- `=` `t1` and `t2`: left as it is\n");
+    expect(text).toContain("### Not reverted\n\n- `1 other change that is pending` in `t1` and `t2`\n");
+    expect(text).toContain("- `=` `t1` and `t2`: unchanged\n");
     expect(breakoutsIn(text)).toEqual([]);
   });
 
@@ -125,7 +121,7 @@ describe("the combined plan as Markdown", () => {
     const of = { ...shown, report: { ...shown.report, skipped } };
     const words = "since 2026-11-22 02:10 UTC by";
     expect(renderCombinedPlanMarkdown(of)).toContain(
-      "> [!WARNING]\n> **Needs a look.** 1 of 1 tenant would change, by 1 different change. Skipped: `t003`.",
+      "> [!WARNING]\n> **Warning.** 1 of 1 tenant would change, with 1 different change. Skipped: `t003`.",
     );
     expect(renderCombinedPlanMarkdown(of)).toContain(
       `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
@@ -150,9 +146,9 @@ describe("the combined plan as Markdown", () => {
       shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
     );
     expect(text).toContain(
-      "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them.\n",
+      "Mail evidence of the last 30 days from 1 of 3 tenants with changes (`t0`). This is a sample; `--evidence all` reads the mail of all tenants.\n",
     );
-    expect(text).toContain("### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n");
+    expect(text).toContain("### Missing mail evidence\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n");
   });
 
   test("accounts for every change and tenant within GitHub's size limit", () => {

@@ -103,7 +103,7 @@ test("shows which address receives which keys, grouping similar ones", () => {
       "",
       ...[0, 1, 2, 3].map(
         (number) =>
-          `  · https://mail-security-${number}.example is sent the keys of 250 tenants, from the\n    environment variable {NAME}_KEY`,
+          `  · https://mail-security-${number}.example receives the keys of 250 tenants, from the\n    environment variable {NAME}_KEY`,
       ),
       "\n",
     ].join("\n"),
@@ -121,8 +121,8 @@ test("shows which address receives which keys, grouping similar ones", () => {
   ).toContain(
     `Keys
 
-  · https://mail-security.example is sent the key of acme-000, from the environment variable ACME_000_KEY
-  · https://mail-security.example is sent the key of globex-001, from the file "/run/secrets/globex"
+  · https://mail-security.example receives the key of acme-000, from the environment variable ACME_000_KEY
+  · https://mail-security.example receives the key of globex-001, from the file "/run/secrets/globex"
 `,
   );
 });
@@ -144,8 +144,8 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
     new RolloutCommands(),
     { width: 200 },
   );
-  expect(text).toContain("it reverts what the console changed, and nothing else");
-  expect(text).toContain("left as they are");
+  expect(text).toContain("it only reverts drift");
+  expect(text).toContain("unchanged");
   expect(text).not.toContain("what is declared");
   const names = tenants.slice(0, 5).map(({ name }) => name);
   expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);

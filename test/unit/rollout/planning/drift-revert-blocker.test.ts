@@ -43,10 +43,10 @@ it("returns no blocker when the files match the last run", () => {
 
 it("blocks unless the settings say onDrift: revert", () => {
   const own = `${FILES["acme.yaml"]}onDrift: report\n`;
-  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings do not say `onDrift: revert`");
+  expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe("its settings don't set `onDrift: revert`");
   const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
   expect(why({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
-    "its settings do not say `onDrift: revert`",
+    "its settings don't set `onDrift: revert`",
   );
   expect(canRevertDrift({})).toBe(false);
 });
@@ -59,11 +59,11 @@ it("suggests a full rollout for expired entries that --only-expired leaves", () 
   } as const;
   const known = { entries: { ...ENTRIES, "gone.example": "deny" } };
   expect(why(known, { kept: [gone] })).toBe(
-    "1 that has ended still stands and is left by `rollout --only-expired`; `rollout` first",
+    "1 expired element is not removed, and `rollout --only-expired` keeps it; run `rollout` first",
   );
   // A VIP with the same key is a different object.
   expect(why(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
-    "1 that has ended still stands; `rollout --only-expired` first",
+    "1 expired element is not removed; run `rollout --only-expired` first",
   );
 });
 
@@ -71,32 +71,32 @@ it.each<[string, Parameters<typeof why>[0], string]>([
   [
     "a comment of the files waits",
     { entries: { ...ENTRIES, "shared.example": "deny: INC-6" } },
-    "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
+    "1 change of the files is not rolled out (or a refresh has read console changes into the state); run `rollout` first",
   ],
   [
     "an addition, a removal and a VIP wait",
     { entries: { "shared.example": "deny: INC-7", "old.example": "allow" }, vips: {} },
-    "3 changes of the files are not rolled out (or a refresh has seen what the console changed); `rollout` first",
+    "3 changes of the files are not rolled out (or a refresh has read console changes into the state); run `rollout` first",
   ],
   [
     "what has ended stands",
     { entries: { ...ENTRIES, "gone.example": "deny" } },
-    "1 that has ended still stands; `rollout --only-expired` first",
+    "1 expired element is not removed; run `rollout --only-expired` first",
   ],
   [
     "both",
     { entries: { ...ENTRIES, "gone.example": "deny", "old.example": "deny" } },
-    "1 change of the files is not rolled out (or a refresh has seen what the console changed), and 1 that has ended still stands; `rollout` first",
+    "1 change of the files is not rolled out (or a refresh has read console changes into the state), and 1 expired element is not removed; run `rollout` first",
   ],
   [
     "an option of the lists, or a run that was cut short",
     { entries: { ...ENTRIES, "console.example": "(unmanaged) deny" } },
-    "its stack's last run was cut short, or an option of its lists is not rolled out; `rollout` first",
+    "its stack's last run was interrupted, or an option of its lists is not rolled out; run `rollout` first",
   ],
   [
     "no run has come there",
     { entries: {}, vips: {}, isThere: false },
-    "no run has brought its settings yet; `rollout` first",
+    "its settings were never applied; run `rollout` first",
   ],
 ])("explains the blocker: %s", (_what, known, expectedReason) => {
   expect(why(known)).toBe(expectedReason);

@@ -44,7 +44,7 @@ it("explains missing node_modules under Yarn Plug'n'Play", () => {
   Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
   try {
     expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
-      /^A rollout needs its packages in a directory node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
+      /^A rollout needs its packages in a node_modules directory, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
     );
   } finally {
     Reflect.deleteProperty(process.versions, "pnp");
@@ -57,7 +57,7 @@ it("names the required @pulumi/pulumi version", () => {
   sdk.version = "3.149.0";
   try {
     expect(() => extractBundle({ bundle: new Map(), directory: "." }, "fleet", undefined)).toThrow(
-      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
+      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, but this program has 3.149.0",
     );
   } finally {
     sdk.version = version;

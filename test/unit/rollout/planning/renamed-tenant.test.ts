@@ -56,3 +56,19 @@ it("ignores a stack whose identified tenant is another one", () => {
   const other = orphan("other", ALLOWED, { record: { ...record, identity: otherIdentity } });
   expect(findFormerStack(tenant, [other])).toBeUndefined();
 });
+
+it.each([
+  ["prefers a skip without a stack to a stack that forgets nothing", "two.example", {}, "t9"],
+  ["prefers a stack that forgets something to a skip without a stack", "gone.example", {}, "gone"],
+  ["prefers the identified tenant's stack to a skip without a stack", "two.example", { record }, "gone"],
+])("%s", (_claim, declaredValue, details, stack) => {
+  const skip = { name: "t9", reason: "frozen by the customer", sinceMs: 0, by: "dana" } as OrphanedStack["skip"];
+  const last = { rollout: record.rollout, settings: target.settings };
+  const declared = { kind: "entry", declared: { "one.example": "allow", [declaredValue]: "allow" } };
+  const desired = { lists: [declared] } as unknown as DesiredState;
+  const orphans = [
+    orphan("gone", ["one.example", "two.example"], { last, ...details }),
+    orphan("t9", [], { ...(skip && { skip }), unskipCommand: "email-security rollout unskip t9" }),
+  ];
+  expect(findFormerStack({ ...tenant, desired }, orphans)).toMatchObject({ stack });
+});

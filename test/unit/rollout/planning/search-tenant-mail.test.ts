@@ -39,7 +39,7 @@ test("blocks a tenant that only its mail identifies as another", async () => {
     tenant === "b" ? { ...plan, guards: [STRANGER] } : plan,
   );
   expect([...evidenceByTenant.keys()]).toEqual(["a"]);
-  expect(unavailable).toEqual([{ tenant: "b", why: "By its key it is another tenant, as it seems." }]);
+  expect(unavailable).toEqual([{ tenant: "b", why: "Its key seems to belong to a different tenant." }]);
   expect(blockers).toEqual([{ tenant: "b", guard: STRANGER }]);
 });
 
@@ -51,7 +51,7 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
   });
   expect(evidenceByTenant.size).toBe(0);
   expect(unavailable).toEqual([
-    { tenant: "a", why: "It, or its files, changed while it was planned." },
+    { tenant: "a", why: "The tenant or its files changed during planning." },
     { tenant: "b", why: "b: down" },
   ]);
 });
@@ -63,5 +63,5 @@ test("keeps a plan's mail evidence and alarms", async () => {
   expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);
   const facts = [...(changes?.values() ?? [])].flatMap((change) => change.facts);
   expect(facts.length).toBeGreaterThan(0);
-  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "details", "reports", "backtest"]));
+  expect(new Set(facts.map(({ label }) => label))).toEqual(new Set(["mail", "actions", "reports", "backtest"]));
 });

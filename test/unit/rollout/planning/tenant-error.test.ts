@@ -81,13 +81,13 @@ it("never suggests a command that needs a Pulumi program", () => {
 
 it("puts the cause of a list failure before its summary", () => {
   const summary =
-    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
+    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only the rest. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed. You can safely run again. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", summary);
   expect(buildTenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",
     message:
-      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_ATTEMPTED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
-    advice: "See whether the service is well; then go on: `email-security rollout resume 20261121-a`.",
+      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed. You can safely run again. [ERR_SERVER] This concerns 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_ATTEMPTED] This concerns deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
+    advice: "Check whether the service has an outage; then continue: `email-security rollout resume 20261121-a`.",
     phase: "apply",
   });
 });
@@ -96,7 +96,7 @@ describe("a failed Pulumi run", () => {
   const PROGRESS = "Updating (t003):\n\n +  pulumi:pulumi:Stack fleet-t003 creating (0s)";
   const cli = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
     buildUpFailure("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
-  const MEMORY = "See whether the machine was short of memory (`dmesg`, or the limits of the job)";
+  const MEMORY = "Check whether the machine ran out of memory (`dmesg`, or the limits of the job)";
   const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
     [
       "killed",
@@ -132,31 +132,31 @@ describe("a failed Pulumi run", () => {
       "no program",
       buildUpFailure("t003", Object.assign(new Error("spawn /opt/pulumi ENOENT"), { code: "ENOENT" }), []).message,
       "The Pulumi CLI can't be started for t003: spawn /opt/pulumi ENOENT.",
-      "See whether the program that is named is still there and may be run",
+      "Check that the program in the message exists and is executable",
     ],
     [
       "nothing told",
       cli(7, "").message,
-      "The Pulumi CLI ended with 7 in the middle of t003, and told no error. The next run verifies which of its changes took effect. It printed last:",
+      "The Pulumi CLI exited with 7 in the middle of t003, without an error message. The next run verifies which of its changes took effect. The end of its output:",
       MEMORY,
     ],
     [
       "a provider killed",
       cli(1, "", ["error reading from server: EOF"]).message,
-      "The provider's process ended too early. The next run verifies which of its changes took effect.",
-      "See whether somebody killed it",
+      "The provider's process ended unexpectedly. The next run verifies which of its changes took effect.",
+      "Check whether it was killed",
     ],
     [
       "a full disk",
       cli(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device").message,
-      "The disk is full, where the state of the stacks is or the temporary files are.",
-      "Make room there",
+      "The disk of the stacks' state or of the temporary files is full.",
+      "Free space on it",
     ],
     [
       "another passphrase",
       cli(1, "error: getting stack configuration: get stack secrets manager: incorrect passphrase").message,
-      "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
-      "Set the right one",
+      "PULUMI_CONFIG_PASSPHRASE isn't the passphrase of the stack. This tenant was not changed.",
+      "Set the correct passphrase",
     ],
     [
       "no passphrase",
@@ -164,38 +164,38 @@ describe("a failed Pulumi run", () => {
         1,
         "error: getting stack configuration: get stack secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
       ).message,
-      "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
+      "The stack is encrypted with a passphrase, and none is set. This tenant was not changed.",
       "Set PULUMI_CONFIG_PASSPHRASE",
     ],
     [
       "a folder that is gone",
       'The state of the stack "t003" can\'t be read:\nerror: unable to open state directory "file:///tmp/nope": stat /tmp/nope: no such file or directory',
-      "The directory of the state backend is missing. Nothing of this tenant was changed.",
+      "The directory of the state backend is missing. This tenant was not changed.",
       "Mount or restore the directory",
     ],
     [
       "a database out of reach",
       'error: unable to open state database "postgres://u:p@127.0.0.1:1/x": failed to ping PostgreSQL: dial tcp 127.0.0.1:1: connect: connection refused',
       "The state backend can't be reached.",
-      "See whether it is up",
+      "Check that it is up",
     ],
     [
       "a bucket out of reach",
       'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found',
-      "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
-      "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID`",
+      "This run can't access the state backend's bucket: the credentials are missing or rejected.",
+      "Give the run credentials for the bucket (for S3: `AWS_ACCESS_KEY_ID`",
     ],
     [
       "a bucket that is not there",
       "error: could not list bucket: blob (code=NotFound): operation error S3: ListObjectsV2, https response error StatusCode: 404, RequestID: 2, NoSuchBucket: The specified bucket does not exist",
-      "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      "The bucket of the state backend doesn't exist. This tenant was not changed.",
       "Fix PULUMI_BACKEND_URL",
     ],
     [
       "a bucket's server that is down",
       'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, exceeded maximum number of attempts, 3, https response error StatusCode: 0, request send failed, Get "http://127.0.0.1:9000/states/.pulumi/meta.yaml": dial tcp 127.0.0.1:9000: connect: connection refused',
       "The state backend can't be reached.",
-      "See whether it is up",
+      "Check that it is up",
     ],
   ];
 
@@ -203,6 +203,6 @@ describe("a failed Pulumi run", () => {
     const tenantError = buildTenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
     expect(tenantError.message.split("\n")[0]).toBe(lead);
     expect(tenantError.advice.startsWith(act)).toBe(true);
-    expect(tenantError.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);
+    expect(tenantError.advice).toMatch(/; then (?:continue|go on): `email-security rollout resume 20261121-a`\.$/);
   });
 });

@@ -103,7 +103,7 @@ it("fails other tenants only for address-wide failures, with their code", async 
   await expect(health.assertReachable(target("b"))).rejects.toMatchObject({
     code: "ERR_SERVER",
     message:
-      'It was not asked, and nothing of it was changed: its service was found to be down for "a" and others just before. GET x answered 500',
+      'No request was sent for this tenant, and it was not changed: its service was just found to be down for "a" and others. GET x answered 500',
   });
   // Another address is independent.
   await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));

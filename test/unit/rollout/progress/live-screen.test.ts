@@ -26,7 +26,7 @@ describe("the live rollout screen", () => {
     expect(lines).toHaveLength(23);
     expect(lines[0]).toMatch(/^Rollout of tenants\.yaml {2}r-20261121-7f3a +1\d min \d+ s$/);
     expect(lines[1]).toMatch(/^█+✗▒░+ {2}2\d\d\/300 {2}8\d % {2}about \d\d s left$/);
-    expect(lines[2]).toMatch(/^✗ 3 failed {3}▶ 7 running {3}✓ 199 changed {3}= 60 unchanged {3}· \d+ to do$/);
+    expect(lines[2]).toMatch(/^✗ 3 failed {3}▶ 7 running {3}✓ 199 changed {3}= 60 unchanged {3}· \d+ pending$/);
     expect(lines.slice(4, 7)).toEqual([
       expect.stringMatching(/^ {2}✓ canary {2}█{10} +6\/6 {2}done, took 51 s$/),
       expect.stringMatching(/^ {2}✓ early {3}█+✗ +45\/45 {2}done, took 1 min \d+ s {2}1 failed \(2 tolerated\)$/),
@@ -36,7 +36,7 @@ describe("the live rollout screen", () => {
     const ran = lines.slice(9, 16).map((line) => Number(/ (\d+) s /.exec(line)?.[1]));
     expect(ran).toEqual(ran.toSorted((one, other) => other - one));
     expect(lines.join("\n")).toMatch(/\nFailed\n {2}✗ stark-industries-181 /);
-    expect(lines.at(-1)).toBe("Ctrl-C lets what runs finish, and stops; twice stops at once");
+    expect(lines.at(-1)).toBe("Press Ctrl-C once to finish running tenants and stop, twice to stop at once");
   });
 
   test("counts down the soak time and shows the stop reason", () => {

@@ -19,13 +19,13 @@ describe("rollout progress as lines", () => {
     expect(lines).toHaveLength(rollouts.stopped.events.length);
     expect(lines.slice(0, 5)).toEqual([
       "2026-11-21 08:00:00Z   60/300  planned: 240 of 300 tenants to change, digest sha256:5d3c0f6a\n",
-      "2026-11-21 08:01:00Z   60/300  the rollout begins\n",
-      "2026-11-21 08:01:00Z   60/300  canary  the wave begins: 6 tenants\n",
-      "2026-11-21 08:01:00Z   60/300  canary  acme-000: begun by build-0:4100\n",
+      "2026-11-21 08:01:00Z   60/300  rollout started\n",
+      "2026-11-21 08:01:00Z   60/300  canary  wave started: 6 tenants\n",
+      "2026-11-21 08:01:00Z   60/300  canary  acme-000: started by build-0:4100\n",
       "2026-11-21 08:01:03Z   61/300  canary  acme-000: changed in 3.0 s\n",
     ]);
     expect(lines).toContain(
-      '2026-11-21 08:02:26Z   76/300  early  hooli-020: FAILED after 8.4 s, ERR_ROLLOUT_CHANGED: The tenant changed since it was planned: deny "evil.example" is there now. What to do: Plan the rollout again.\n',
+      '2026-11-21 08:02:26Z   76/300  early  hooli-020: FAILED after 8.4 s, ERR_ROLLOUT_CHANGED: The tenant changed since it was planned: deny "evil.example" is there now. Fix: Plan the rollout again.\n',
     );
     expect(lines.at(-1)).toBe('2026-11-21 08:03:25Z   95/300  STOPPED: 3 tenants of wave "early" failed, and 2 may.\n');
   });

@@ -86,7 +86,7 @@ describe("a rate limit", () => {
     expect(await takeAll(time, one.getTokens("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
     expect(await takeAll(time, one.getTokens("https://mail-security.example/us"), 5)).toEqual([0, 0, 0, 0, 0]);
     expect(await takeAll(time, one.getTokens(ADDRESS), 1)).toEqual([1_000]);
-    expect(() => one.getTokens("nowhere")).toThrow("is not a URL");
+    expect(() => one.getTokens("nowhere")).toThrow("isn't a valid URL");
   });
 
   it("needs few database statements", async () => {
@@ -232,10 +232,12 @@ describe("denial of tokens", () => {
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
-      Array(2).fill("this run may not change the tenant any more, since it is over or another run continues it"),
+      Array(2).fill(
+        "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",
+      ),
     );
     expect(time.atMs - START).toBe(1_000);
-    await expect(lost.take()).rejects.toThrow("may not change the tenant");
+    await expect(lost.take()).rejects.toThrow("isn't allowed to change the tenant");
   });
 
   it("applies while the database is unavailable", async () => {

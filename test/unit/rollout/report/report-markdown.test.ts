@@ -10,14 +10,14 @@ describe("a rollout report as Markdown", () => {
     const text = renderReportMarkdown(rollouts.stopped.after);
     const order = [
       `${ROLLOUT_COMMENT_MARKER}\n## Email security rollout of \`tenants.yaml\`\n`,
-      '> [!CAUTION]\n> **Stopped.** 3 tenants of wave "early" failed, and 2 may. 92 of 300 tenants hold',
-      "✗ **3** failed · ✓ **32** changed · = **60** unchanged · · **205** to do",
+      '> [!CAUTION]\n> **Stopped.** 3 tenants of wave "early" failed, and 2 may. 92 of 300 tenants match',
+      "✗ **3** failed · ✓ **32** changed · = **60** unchanged · · **205** pending",
       "```text\nemail-security rollout resume r-20261121-7f3a\n```",
-      "### Failed (3)\n\n#### ✗ `hooli-020` (wave `early`, `mail-security-0.example`)\n\n- Why: The tenant changed",
-      "- What to do: Plan the rollout again.",
+      "### Failed (3)\n\n#### ✗ `hooli-020` (wave `early`, `mail-security-0.example`)\n\n- Error: The tenant changed",
+      "- Fix: Plan the rollout again.",
       "### Waves\n",
       "| ✗ `early` stopped | 39 of 45 | 3 failed (2 tolerated), 27 changed,",
-      "<details><summary>297 tenants that did not fail</summary>",
+      "<details><summary>297 tenants without a failure</summary>",
       "| ✓ `acme-000` changed | `canary` | `+` `deny` `phish-0.example`<br>",
       "Digest: `sha256:5d3c0f6a`\n",
     ].map((fragment) => text.indexOf(fragment));
@@ -38,7 +38,7 @@ describe("a rollout report as Markdown", () => {
     expect(Buffer.byteLength(text)).toBeGreaterThan(40_000);
     const countMatches = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count?.replace(",", "") ?? 1), 0);
-    expect(countMatches(/^(?:#### |- )✗ /gm) + countMatches(/^… and ([\d,]+) more that failed\.$/gm)).toBe(
+    expect(countMatches(/^(?:#### |- )✗ /gm) + countMatches(/^… and ([\d,]+) more failed tenants\.$/gm)).toBe(
       after.counts.failed,
     );
     expect(countMatches(/^\| [✓=–·] `[a-z-]*-\d{3,}`/gm) + countMatches(/^… and ([\d,]+) more\.$/gm)).toBe(

@@ -11,17 +11,17 @@ describe("a rollout report as text", () => {
     const order = [
       "Rollout of tenants.yaml",
       'STOPPED  3 tenants of wave "early" failed, and 2 may.',
-      "✗ 3 failed   ✓ 32 changed   = 60 unchanged   · 205 to do",
+      "✗ 3 failed   ✓ 32 changed   = 60 unchanged   · 205 pending",
       "Failed (3)",
       "✗ hooli-020 (wave early, mail-security-0.example)",
-      "Found while planning: nothing of it was touched.",
-      "what to do  Plan the rollout again.",
+      "Failed while planning; the tenant was not changed.",
+      "fix    Plan the rollout again.",
       "[ERR_AUTH]",
       "Waves (3)",
       "✓ canary    6/6  5 changed and 1 unchanged, took 51 s",
       "✗ early   39/45  stopped; 3 failed (2 tolerated), 27 changed",
-      "· rest   50/249  50 unchanged and 199 to do",
-      "What to do next",
+      "· rest   50/249  50 unchanged and 199 pending",
+      "Next steps",
       "    email-security rollout resume r-20261121-7f3a\n",
       "Digest sha256:5d3c0f6a",
     ].map((fragment) => text.indexOf(fragment));
@@ -31,7 +31,7 @@ describe("a rollout report as text", () => {
 
   test("is short for a successful rollout", () => {
     const text = renderReportText(rollouts.small.after);
-    expect(text).toContain("DONE  All 3 tenants hold what is declared.");
+    expect(text).toContain("DONE  All 3 tenants match their files.");
     expect(text).not.toMatch(/Failed|next/);
     expect(text.split("\n").length).toBeLessThan(15);
   });
@@ -45,9 +45,9 @@ describe("a rollout report as text", () => {
       );
       return renderReportText({ ...after, tenants }, { width: 1_000 });
     };
-    expect(textOf(1)).toContain("As before, since the key opens another tenant: 3 tenants.");
-    expect(textOf(1)).not.toContain("that failed");
-    expect(textOf(2)).toContain("May be changed in part: 3 that failed.");
+    expect(textOf(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
+    expect(textOf(1)).not.toContain("partly");
+    expect(textOf(2)).toContain("Possibly partly changed: 3 failed.");
   });
 
   test("shows some of many failures in full and groups the rest", () => {
@@ -76,8 +76,8 @@ describe("a rollout report as text", () => {
   });
 
   test.each([
-    ["planned", true, "PLANNED  300 tenants in 3 waves: 240 tenants to change, 60 as declared already."],
-    ["running", true, "RUNNING  60 of 300 tenants hold what is declared, 0 failed, 240 left."],
+    ["planned", true, "PLANNED  300 tenants in 3 waves: 240 tenants to change, 60 unchanged."],
+    ["running", true, "RUNNING  60 of 300 tenants match their files, 0 failed, 240 pending."],
     ["running", false, "INTERRUPTED  60 of 300"],
     ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
   ] as const)("shows the state of a rollout that is %s, held: %s", (state, isHeld, expectedText) => {

@@ -44,9 +44,9 @@ describe.each(all)("a rollout report as %s", (format) => {
     const text = shown(report);
     const plainText = words(text);
     const [first, second] = before.tenants;
-    expect(plainText).toContain("Looser here than what is included");
+    expect(plainText).toContain("Overrides of included files");
     expect(plainText).toContain(
-      `settings/${first?.name}.yaml:4: policy.requireTicket is [] here; the same in ${second?.name}, `,
+      `settings/${first?.name}.yaml:4: policy.requireTicket is [] here; also in ${second?.name}, `,
     );
     expect(plainText).toContain(", and 294 more");
     expect(plainText.match(/policy\.requireTicket/g)).toHaveLength(1);

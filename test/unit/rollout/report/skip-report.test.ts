@@ -40,12 +40,12 @@ function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] 
 const [FIRST = "", SECOND = "", THIRD = ""] = rollouts.small.after.tenants.map(({ name }) => name);
 
 it.each([
-  [[FIRST], "2 tenants hold what is declared.", "1 tenant"],
-  [[FIRST, SECOND], "1 tenant holds what is declared.", "2 tenants"],
-  [[FIRST, SECOND, THIRD], "Nothing is left of it to do.", "3 tenants"],
+  [[FIRST], "2 tenants match their files.", "1 skipped"],
+  [[FIRST, SECOND], "1 tenant matches its files.", "2 skipped"],
+  [[FIRST, SECOND, THIRD], "Nothing remains to do.", "3 skipped"],
 ])("doesn't report a rollout with skipped tenants as complete: %j", (names, hold, butFor) => {
   const text = renderReportText(reportWith(names), { width: 200 });
-  expect(text).toContain(`DONE, BUT FOR ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
+  expect(text).toContain(`DONE, ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
   expect(text).toContain(`⊘ ${FIRST}, since 2026-11-21 03:12 UTC by dana@build-7: its service is down`);
   expect(text).not.toMatch(/\bAll\b/);
 });
@@ -75,7 +75,7 @@ it("lists skipped tenants left out of the plan in every format", () => {
 it("names skipped tenants in the combined plan's headline", () => {
   const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
   const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
-  const headline = "2 of 2 tenants would change, by 1 different change.";
+  const headline = "2 of 2 tenants would change, with 1 different change.";
   expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
   expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
 });

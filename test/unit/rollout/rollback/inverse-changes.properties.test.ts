@@ -191,6 +191,27 @@ describe("invertChanges", () => {
     expect(unreverted.map(({ key }) => key)).toEqual(["partner.example"]);
     expect(declared.entries).toEqual({ "partner.example": "deny" });
   });
+
+  it("lists the most dangerous unreverted changes first", () => {
+    const entryRows = ["a.example", "b.example", "c.example"].map((value) => domain("deny", value));
+    const held: Tenant = {
+      entries: new Map([["c.example", domain("deny", "c.example")]]),
+      vips: new Map([
+        ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
+      ]),
+    };
+    const wanted: Tenant = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
+    const rollout = planOf(fileOf(wanted), known(held), held);
+    const changed = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
+    const actual: Tenant = {
+      entries: new Map(entryRows.map((one) => [one.value, changed(one)])),
+      vips: new Map([
+        ["ceo@acme.example", { email: "ceo@acme.example", comment: "again", source: "manual" } as VipEmployeeRow],
+      ]),
+    };
+    const { unreverted } = invertChanges(rollout, known(wanted), observed(actual), "why");
+    expect(unreverted.map(({ key }) => key)).toEqual(["ceo@acme.example", "a.example", "b.example"]);
+  });
 });
 
 function domain(list: "allow" | "deny", value: string): AllowDenyEntryRow {

@@ -98,6 +98,6 @@ it("explains how to restore a truncated state from its backup", () => {
   expect(describeTruncatedState(files)).toMatch(/No earlier copy exists.*after `rm '.*it'\\''s-.*t0\.json'`$/);
   lay("t0.json.bak", "{}");
   expect(describeTruncatedState(files)).toMatch(
-    /The state before it is whole: take it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,
+    /The previous state is intact: restore it with `cp '.*t0\.json\.bak' '.*t0\.json'`$/,
   );
 });

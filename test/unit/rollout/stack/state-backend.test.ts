@@ -43,7 +43,7 @@ describe("the state backend", () => {
   it("includes the default organization only for Pulumi's service", () => {
     const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
     expect(of("https://api.pulumi.example", acme).displayName).toBe("https://api.pulumi.example/, organization acme");
-    expect(of(undefined, acme).displayName).toBe("the one that Pulumi is logged in to, organization acme");
+    expect(of(undefined, acme).displayName).toBe("the current login of Pulumi, organization acme");
     const all = [undefined, "https://api.pulumi.example"].flatMap((address) =>
       [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => of(address, more).fingerprint),
     );

@@ -93,8 +93,8 @@ it("omits an empty wave with a warning about what it drops", () => {
   const { waves, findings } = assignWaves(rules, many(2));
   expect(waves.map(({ name }) => name)).toEqual(["all"]);
   expect(findings.map(({ level, code, message }) => `${level} ${code}: ${message}`)).toEqual([
-    'warning wave-empty: the wave "none" has no tenant, as no tenant matches it; it is left out, and with it its soak and its gate',
-    'warning wave-empty: the wave "late" has no tenant, as all 2 that match it are in earlier waves; it is left out',
+    'warning wave-empty: the wave "none" has no tenant because no tenant matches it; it is skipped, and with it its soak and its gate',
+    'warning wave-empty: the wave "late" has no tenant because all 2 that match it are in earlier waves; it is skipped',
   ]);
 });
 
@@ -112,7 +112,7 @@ it("throws a bounded list of tenants in no wave", () => {
   };
   const rules = [rule("canary", { match: { ring: ["canary"] } })];
   expect(refusal(rules, targets).split("\n")).toEqual([
-    "3 tenants are in no wave. Fix the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
+    "3 tenants are in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
     '  tenants.yaml:1: "b" (no labels)',
     '  tenants.yaml:1: "c" (ring: beta)',
     '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',

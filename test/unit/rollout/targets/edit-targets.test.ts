@@ -68,10 +68,10 @@ it.each([
 });
 
 it.each([
-  ["a name that is there", "version: 1\ntenants: { new: {} }\n", "it has the tenant new already"],
-  ["JSON", '{"version":1,"tenants":{"a":{}}}\n', "it is written in braces"],
-  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "change it by hand"],
-  ["a list", "version: 1\ntenants: [a]\n", "its tenants are no mapping of names"],
+  ["a name that is there", "version: 1\ntenants: { new: {} }\n", "it already has the tenant new"],
+  ["JSON", '{"version":1,"tenants":{"a":{}}}\n', "it is a flow mapping"],
+  ["an anchor", "version: 1\ntenants:\n  a: &a {}\n  b: *a\n", "can't be edited line by line"],
+  ["a list", "version: 1\ntenants: [a]\n", "its `tenants` isn't a mapping of names"],
   ["two documents' end", "version: 1\ntenants:\n  a: {}\n...\n", undefined],
 ])("handles a file with %s when adding a tenant", (_what, text, reason) => {
   if (reason !== undefined) expect(() => addTenant(text, "new", NEW)).toThrow(reason);
@@ -88,6 +88,8 @@ it("removes the only tenant and one in a flow mapping", () => {
   expect(removeTenant("version: 1\ntenants: { a: {}, b: { stack: c }, d: {} }\n", "b")).toBe(
     "version: 1\ntenants: { a: {}, d: {} }\n",
   );
+  const flow = (a: string): string => `version: 1\ntenants:\n${a}    # about b\n  b: {}\n`;
+  expect(removeTenant(flow("  a: { stack: s }\n"), "a")).toBe(flow(""));
   expect(() => removeTenant(FILE, "hooli")).toThrow("it has no tenant hooli");
 });
 

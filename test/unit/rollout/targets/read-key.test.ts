@@ -47,18 +47,18 @@ describe("a key from the environment", () => {
 
   it.each(["ACME_KEY", "__proto__", "toString"])("is missing when %s isn't set", async (name) => {
     expect(await refused(variable(name))).toBe(
-      `… the environment variable ${name} is not set. Set it to the tenant's API key, or name another source under \`key\`.`,
+      `… the environment variable ${name} is not set. Set it to the tenant's API key, or specify another source under \`key\`.`,
     );
   });
 
   it.each([
     ["", "is empty"],
     ["\n", "is empty"],
-    ["one-secret\ntwo-secret", "holds several lines"],
-    ["one-secret\n\n", "holds several lines"],
-    [" one-secret", "holds white space or a character outside ASCII"],
-    ["one\u00a0secret", "holds white space or a character outside ASCII"],
-    ["\ufeffone-secret", "holds white space or a character outside ASCII"],
+    ["one-secret\ntwo-secret", "contains several lines"],
+    ["one-secret\n\n", "contains several lines"],
+    [" one-secret", "contains white space or a non-ASCII character"],
+    ["one\u00a0secret", "contains white space or a non-ASCII character"],
+    ["\ufeffone-secret", "contains white space or a non-ASCII character"],
   ])("is rejected when the value is %j", async (value, why) => {
     const message = await refused(variable("K"), { K: value });
     expect(message).toContain(`the environment variable K ${why}`);
@@ -76,7 +76,7 @@ describe("a key from a file", () => {
     using directory = new LintedDirectory({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
     const getErrorMessage = async (name: string) => await refused({ from: "file", path: directory.path(name) });
     expect(await getErrorMessage("none")).toBe(
-      `… the file "${directory.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or name another source under \`key\`.`,
+      `… the file "${directory.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or specify another source under \`key\`.`,
     );
     expect(await getErrorMessage("folder")).toContain("isn't a regular file");
     expect(await getErrorMessage("large")).toContain("has more than 65536 bytes");
@@ -128,23 +128,23 @@ describe("a key from a command", () => {
       process.exit(3)`;
     const message = await refused(node(program), { ...ENVIRONMENT, VAULT_TOKEN: "tok-5678" });
     expect(message).toBe(
-      `… the output of the command "${process.execPath}" can't be had: it ended with exit code 3, and said "\\u{1b}[31mdenied for <API_KEY>, <API_KEY> and 1". Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.`,
+      `… the output of the command "${process.execPath}" isn't available: the command exited with 3, and printed "\\u{1b}[31mdenied for <API_KEY>, <API_KEY> and 1". Run it by hand to find the problem; it must print the tenant's API key and exit with 0.`,
     );
   });
 
   it("is rejected when the command can't start", async () => {
     expect(await refused({ from: "command", command: ["no-such-program", "argument"] })).toContain(
-      "the command \"no-such-program\" can't be had: it can't be started (ENOENT)",
+      "the command \"no-such-program\" isn't available: the command can't be started (ENOENT)",
     );
     expect(await refused({ from: "command", command: ["a\0b"] })).toContain(
-      "it can't be started (ERR_INVALID_ARG_VALUE)",
+      "the command can't be started (ERR_INVALID_ARG_VALUE)",
     );
   });
 
   it("is rejected when the command is killed after its timeout", async () => {
     const command = ["/bin/sh", "-c", "sleep 2 & sleep 60"];
     expect(await refused({ from: "command", command }, ENVIRONMENT, 300)).toContain(
-      "can't be had: it was killed after 0.3 s",
+      "isn't available: the command was killed after 0.3 s",
     );
   });
 

@@ -258,7 +258,7 @@ describe("a plaintext key", () => {
       const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
       const [finding] = refusal(directory, text)?.findings ?? [];
       expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
-      expect(finding?.message).toMatch(/^key must say where the key comes from, .*\{ environment: ACME_API_KEY \}/);
+      expect(finding?.message).toMatch(/^key must specify the source of the key, .*\{ environment: ACME_API_KEY \}/);
     },
   );
 });

@@ -201,18 +201,18 @@ describe("omitted or unmatched settings", () => {
     expect(read(tenants).project).toBe("email-security");
     expect(read({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
     expect(listMistakes({ ...tenants, "Pulumi.yaml": "runtime: nodejs\n" })).toEqual([
-      'Pulumi.yaml:1:1 has no name that a Pulumi project can have, and is asked for it as "tenants.yaml" has no `project`; write it in one of the two',
+      'Pulumi.yaml:1:1 has no valid Pulumi project name, which is needed because "tenants.yaml" has no `project`; write it in one of the two',
     ]);
   });
 
   it.each([
     ["ring: canry", "gate: true", 'none has ring: "canry", did you mean canary?', "its gate"],
     ["rnig: canary", "soak: 5m", 'no tenant has a label "rnig", did you mean ring?', "its soak"],
-    ["{ ring: canary, region: eu }", "health: { command: [ok] }", "none has all of these labels", "its health"],
+    ["{ ring: canary, region: eu }", "health: { command: [ok] }", "none has all of these labels", "its health check"],
     [
       "ring: [beta, x]",
       "gate: true, soak: 1s",
-      'none has ring: "beta" or ring: "x", there are canary, early',
+      'none has ring: "beta" or ring: "x", the known names are canary, early',
       "its soak and its gate",
     ],
   ])("cause an error for an unmatched wave on %s with %s", (match, asks, why, lost) => {
@@ -227,7 +227,7 @@ waves:
     const [message = "", ...others] = listMistakes(file);
     expect(others).toEqual([]);
     expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
-    expect(message).toContain(`, so it would be left out, and with it ${lost}; fix its`);
+    expect(message).toContain(`, so it would be skipped, and with it ${lost}; fix its`);
     expect(message.endsWith(`: ${why}`), message).toBe(true);
     // A wave that waits for nothing loses nothing.
     expect(listMistakes(file.replace(`, ${asks}`, ""))).toEqual([]);
@@ -248,25 +248,25 @@ describe("a mistake in one place", () => {
     ["tenant: { acme: {} }", '6:1 "tenant" isn\'t a valid key here; did you mean tenants?'],
     [
       "owner: me\ntenants: { acme: { colour: red } }",
-      '6:1 "owner" isn\'t a valid key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
-      '7:20 "colour" isn\'t a valid key here; there are baseUrl, key, settings, labels, provider, allowInsecureHttp, stack, resource',
+      '6:1 "owner" isn\'t a valid key here; the known names are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
+      '7:20 "colour" isn\'t a valid key here; the known names are baseUrl, key, settings, labels, provider, allowInsecureHttp, stack, resource',
     ],
     ["tenants: { acme: { provider: both } }", '6:30 provider must be dynamic or native, not "both"'],
     ["tenants: { acme: { url: https://a.example } }", '6:20 "url" isn\'t a valid key here; did you mean baseUrl?'],
     [
       "tenants: { a b: {} }",
-      '6:12 "a b" isn\'t a valid name of a Pulumi stack; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
+      '6:12 "a b" isn\'t a valid Pulumi stack name; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
     ],
-    ["tenants: { ..: {} }", '6:12 ".." is a reserved name; take another'],
+    ["tenants: { ..: {} }", '6:12 ".." is a reserved name; use another'],
     ["tenants: { __proto__: {} }", '6:12 "__proto__" can\'t be used here'],
     ["tenants: { acme: { labels: { __proto__: x } } }", '6:30 "__proto__" can\'t be used here'],
     [
       "tenants: { acme: { labels: { ring: 1 } } }",
-      '6:36 ring: 1 is read as 1 by YAML, and not as a text; write "1" in quotes',
+      '6:36 ring: 1 is read as 1 by YAML, not as text; write "1" in quotes',
     ],
     [
       "tenants: { acme: { labels: { ring: 'a,b' } } }",
-      '6:36 ring is "a,b"; write 1 to 200 characters without commas, and without white space around',
+      '6:36 ring is "a,b"; write 1 to 200 characters without commasor surrounding white space',
     ],
     [
       "tenants: { acme: { labels: { ring=x: a } } }",
@@ -274,49 +274,52 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: { stack: org/acme } }",
-      "6:27 stack \"org/acme\" has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started",
+      '6:27 stack "org/acme" contains more than the stack\'s own name: set the project with `project`, and an organization of Pulumi Cloud with PULUMI_DEFAULT_ORGANIZATION, where the run is started',
     ],
     [
       "tenants: { acme: { baseUrl: mail.example } }",
-      "6:29 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      "6:29 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
     ],
     [
       "tenants: { acme: { baseUrl: http://mail.example } }",
-      '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
+      '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key unencrypted. Use https. If you really need http, set allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
     ],
-    ["tenants: { acme: { settings: '{Name}.yaml' } }", '6:30 settings holds "{Name}"; there are {name} and {NAME}'],
+    [
+      "tenants: { acme: { settings: '{Name}.yaml' } }",
+      '6:30 settings contains "{Name}"; the placeholders are {name} and {NAME}',
+    ],
     [
       "tenants: { acme: { settings: /etc/acme.yaml } }",
-      '6:30 settings "/etc/acme.yaml" is an absolute path, which another machine does not have; write it relative to this file',
+      '6:30 settings "/etc/acme.yaml" is an absolute path, which doesn\'t exist on other machines; write it relative to this file',
     ],
     [
       "tenants: { acme: { settings: acme.csv } }",
-      '6:30 settings "acme.csv" names no settings file; its name ends in .yaml, .yml or .json',
+      '6:30 settings "acme.csv" isn\'t a settings file; its name must end in .yaml, .yml or .json',
     ],
     [
       "tenants: { 3m: {} }",
-      '4:8 environment isn\'t a valid name of a variable once the name "3m" is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }',
+      '4:8 environment isn\'t a valid variable name after the name "3m" is inserted; give this tenant its own key, such as { environment: TENANT_{NAME}_API_KEY }',
     ],
     [
       "tenants: { acme: { key: { } } }",
-      "6:25 key is empty; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
+      "6:25 key is empty; write its source: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
     ],
     ["tenants: { acme: { key: { file: a, environment: B } } }", "6:25 key has more than one source; keep one"],
     [
       "tenants: { acme: { key: { command: vault read } } }",
-      "6:36 command must be a list, of a program and its arguments, as [vault, read, -field=key, secret/acme]",
+      "6:36 command must be a list of a program and its arguments, such as [vault, read, -field=key, secret/acme]",
     ],
     [
       "tenants: { acme: { key: { env: B } } }",
-      "6:27 has an unknown key; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
+      "6:27 has an unknown key; write its source: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
     ],
     [
       "tenants: { acme: }\nservices: { mail: {} }",
-      "7:13 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      "7:13 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
     ],
     [
       "tenants: { acme: }\nservices:\n  https://mail-security.example: {}\n  https://mail-security.example/: {}",
-      '9:3 the service "https://mail-security.example" is written twice, here and at tenants.yaml:8; keep one of the two',
+      '9:3 the service "https://mail-security.example" is declared twice, here and at tenants.yaml:8; keep one of the two',
     ],
     [
       "tenants: { acme: }\nservices: { https://a.example: { requestsPerSecond: 0 } }",
@@ -324,31 +327,34 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: }\nfailureTolerance: 101%",
-      '7:19 failureTolerance must be a count or a percentage, as 3 or 10%, not "101%"',
+      '7:19 failureTolerance must be a count or a percentage, such as 3 or 10%, not "101%"',
     ],
     [
       "tenants: { acme: }\nwaves: []",
-      "7:8 waves is an empty list; write waves, or take the line away for one of all tenants",
+      "7:8 waves is an empty list; write waves, or remove the line for one wave of all tenants",
     ],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a }\n  - { name: a }",
-      '9:13 the wave "a" is declared twice, here and at tenants.yaml:8; give one another name',
+      '9:13 the wave "a" is declared twice, here and at tenants.yaml:8; rename one of the two',
     ],
-    ["tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }", "8:22 take is too few; write at least 1, or more than 0%"],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }", "8:22 take is too low; write at least 1, or more than 0%"],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, take: 0.0% }",
-      "8:22 take is too few; write at least 1, or more than 0%",
+      "8:22 take is too low; write at least 1, or more than 0%",
     ],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, take: 1.5 }",
-      "8:22 take must be a count or a percentage, as 3 or 10%, not 1.5",
+      "8:22 take must be a count or a percentage, such as 3 or 10%, not 1.5",
     ],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, soak: 30 }",
-      "8:22 soak must be a time, as 30s, 15m, 2h or 1d, not 30",
+      "8:22 soak must be a duration, such as 30s, 15m, 2h or 1d, not 30",
     ],
-    ["tenants: { acme: }\nwaves:\n  - { name: a, soak: 31d }", '8:22 soak is "31d"; write a time of at most 30d'],
-    ["tenants: { acme: }\nwaves:\n  - { name: a, soak: 1w }", '8:22 soak is "1w"; write a time as 30s, 15m, 2h or 1d'],
+    ["tenants: { acme: }\nwaves:\n  - { name: a, soak: 31d }", '8:22 soak is "31d"; write a duration of at most 30d'],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 1w }",
+      '8:22 soak is "1w"; write a duration such as 30s, 15m, 2h or 1d',
+    ],
     [
       "tenants: { acme: }\nwaves:\n  - { name: a, maxConcurrent: 0 }",
       "8:31 maxConcurrent is 0; it can't be less than 1",
@@ -384,15 +390,15 @@ describe("a mistake in one place", () => {
     const text =
       "version: 1\ndefaults: { baseUrl: mail, key: { file: a }, settings: '{x}.yaml' }\ntenants: { a: , b: , c: }\n";
     expect(listMistakes(text)).toEqual([
-      "tenants.yaml:2:22 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
-      'tenants.yaml:2:56 settings holds "{x}"; there are {name} and {NAME}',
+      "tenants.yaml:2:22 The service's address (baseUrl) isn't a valid URL. Set it to an address such as https://mail-security.example.",
+      'tenants.yaml:2:56 settings contains "{x}"; the placeholders are {name} and {NAME}',
     ]);
   });
 
   it("is reported for a missing file", () => {
     using directory = new LintedDirectory();
     expect(() => readTargets(directory.path("tenants.yaml"))).toThrow(
-      /tenants\.yaml" can.t be read: there is no such file\. It says which tenants there are\./,
+      /tenants\.yaml" can.t be read: the file doesn't exist\. This file lists the tenants\./,
     );
   });
 });
@@ -418,18 +424,18 @@ tenants:
 `,
     });
     expect(mistakes).toEqual([
-      'more.yaml:3:13 "g" has the address and the key of "f", at tenants.yaml:13, so both are one tenant of the service; keep one of the two, or give it its own key',
+      'more.yaml:3:13 "g" has the address and the key of "f", at tenants.yaml:13, so both are the same tenant of the service; keep one of the two, or give it its own key',
       'more.yaml:4:3 the tenant "acme" is declared twice, here and at tenants.yaml:8; keep one of the two',
-      'more.yaml:5:3 the tenant "ACME" differs only in case from "acme", at tenants.yaml:8; give one another name',
-      'tenants.yaml:9:15 "b" has the stack "acme", which "acme" has too, at tenants.yaml:8; what one declares, the other would remove. Give each a stack of its own',
-      'tenants.yaml:10:13 "c" has the address and the key of "acme", at tenants.yaml:8, so both are one tenant of the service; keep one of the two, or give it its own key',
-      'tenants.yaml:12:13 "e" has the address and the key of "d", at tenants.yaml:11, so both are one tenant of the service; keep one of the two, or give it its own key',
+      'more.yaml:5:3 the tenant "ACME" differs only in case from "acme", at tenants.yaml:8; rename one of the two',
+      'tenants.yaml:9:15 "b" has the stack "acme", which "acme" also has, at tenants.yaml:8; each would remove what the other declares. Give each its own stack',
+      'tenants.yaml:10:13 "c" has the address and the key of "acme", at tenants.yaml:8, so both are the same tenant of the service; keep one of the two, or give it its own key',
+      'tenants.yaml:12:13 "e" has the address and the key of "d", at tenants.yaml:11, so both are the same tenant of the service; keep one of the two, or give it its own key',
     ]);
   });
 
   it("is reported with both lines of one file", () => {
     expect(listMistakes(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
-      'tenants.yaml:8:3 "acme" is written twice here, first in line 7, and only one could count; keep one',
+      'tenants.yaml:8:3 "acme" is a duplicate key, first on line 7, and only one can take effect; keep one',
     ]);
   });
 });
@@ -438,9 +444,9 @@ describe("included files", () => {
   const including = (path: string): string => below(`include: [${path}]\ntenants: { acme: }\n`);
 
   it.each([
-    ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: there is no such file$/],
-    ["tenants.yaml", /^tenants\.yaml:6:11 "tenants\.yaml" is read already; take this line away$/],
-    ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" names no settings file/],
+    ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: the file doesn't exist$/],
+    ["tenants.yaml", /^tenants\.yaml:6:11 "tenants\.yaml" is already included; remove this line$/],
+    ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" isn't a settings file/],
     ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" isn't a file/],
     ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
   ])("are rejected for the path %s", (path, mistake) => {
@@ -449,7 +455,7 @@ describe("included files", () => {
 
   it("may hold only tenants and their defaults", () => {
     expect(listMistakes({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
-      'a.yaml:2:1 "waves" isn\'t a valid key here; there are version, defaults, tenants',
+      'a.yaml:2:1 "waves" isn\'t a valid key here; the known names are version, defaults, tenants',
     ]);
   });
 
@@ -478,10 +484,10 @@ describe("included files", () => {
     };
     expect(listPathErrors("[]", "../acme.yaml")).toEqual([]);
     expect(listPathErrors("[]", "..acme.yaml")).toEqual([]);
-    const settings = "4 s outside the repository of this file, where nobody reviews it";
+    const settings = "4 s outside this file's repository, where changes aren't reviewed";
     expect(listPathErrors("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
     expect(listPathErrors("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
-    const include = "it lies outside the repository of the file that includes it";
+    const include = "it is outside the repository of the file that includes it";
     expect(listPathErrors("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
     expect(listPathErrors("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
   });

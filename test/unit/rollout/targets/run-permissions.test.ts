@@ -62,7 +62,7 @@ describe("allowed services", () => {
 
   it("are rejected when not URLs", () => {
     const environment = { EMAIL_SECURITY_SERVICES: "mail-security.example" };
-    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES holds "mail-security.example"/);
+    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_SERVICES contains "mail-security.example"/);
   });
 });
 
@@ -85,7 +85,7 @@ describe("allowed variables", () => {
 
   it.each(["*", "A*KEY", "ACME-KEY", "*_KEY"])("can't be all names or suffixes: %s", (pattern) => {
     const environment = { EMAIL_SECURITY_KEY_VARIABLES: pattern };
-    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_KEY_VARIABLES holds/);
+    expect(() => new RunPermissions(environment)).toThrow(/EMAIL_SECURITY_KEY_VARIABLES contains/);
   });
 });
 
@@ -128,7 +128,7 @@ describe("allowed commands", () => {
 
   it.each(["1", "vault read", "[]", "[vault, 1]", "[vault"])("are rejected when malformed: %s", (line) => {
     expect(() => new RunPermissions({ EMAIL_SECURITY_COMMANDS: line })).toThrow(
-      /EMAIL_SECURITY_COMMANDS holds a line that isn't a command/,
+      /EMAIL_SECURITY_COMMANDS contains a line that isn't a command/,
     );
   });
 });
@@ -155,7 +155,7 @@ describe("the permission error", () => {
         EMAIL_SECURITY_KEY_VARIABLES: "OTHER_*",
       });
     expect(refusal).toThrow(
-      `This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent.
+      `This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent.
   the address "https://mail-security.example", for "acme" (tenants.yaml:1), "initech" (tenants.yaml:1)
   the environment variable acme_KEY, for "acme" (tenants.yaml:1)
   the file "/run/secrets/globex", for "globex" (tenants.yaml:1)

@@ -34,7 +34,7 @@ describe("an invalid selection", () => {
     [{ except: ["golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [
       { labels: ["region=eu"], except: ["acme", "globex"] },
-      'No tenant is selected: none is "region=eu" and not "acme" and not "globex" at once.',
+      'No tenant is selected: none matches "region=eu" and not "acme" and not "globex" together.',
     ],
     [{ only: ["acme", "golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [{ only: ["Acme"] }, 'No tenant is called "Acme"; did you mean "acme", "acme-labs"?'],
@@ -43,17 +43,20 @@ describe("an invalid selection", () => {
     [{ labels: ["rng=canary"] }, 'No tenant has the label "rng"; did you mean "ring"?'],
     [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; there are "ring", "region".'],
     [{ labels: ["!ring=canry"] }, 'No tenant has the label "ring" with "canry"; did you mean "canary"?'],
-    [{ labels: ["ring"] }, '"ring" isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.'],
+    [
+      { labels: ["ring"] },
+      '"ring" isn\'t a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.',
+    ],
     [
       { labels: ["ring="] },
-      '"ring=" isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+      '"ring=" isn\'t a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.',
     ],
     [
       { labels: ["ring=beta,"] },
-      '"ring=beta," isn\'t a label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+      '"ring=beta," isn\'t a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.',
     ],
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
-    [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none is "acme" and "region=us" at once.'],
+    [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none matches "acme" and "region=us" together.'],
   ])("is rejected with a suggestion: %j", (selection, message) => {
     expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
   });

@@ -47,3 +47,30 @@ it.each([
   expect(await choose("former")).toEqual(["t0-2", ["t0"]]);
   expect(await choose("now")).toEqual(["t0", []]);
 });
+
+it.each([
+  ["takes the removed stack of an emptied tenant", { isThere: false, tenantRows: [] }, "t0", undefined],
+  [
+    "avoids a stack whose declarations an empty tenant doesn't have",
+    { isThere: true, tenantRows: [] },
+    "t0-2",
+    "the tenant has none of its declared elements",
+  ],
+  [
+    "avoids the removed stack of another tenant",
+    { isThere: false, tenantRows: [row("now")] },
+    "t0-2",
+    expect.stringContaining("the rollout r read another tenant of the service there"),
+  ],
+])("%s", async (_claim, { isThere, tenantRows }, stack, reason) => {
+  const known = { entries: { content: isThere ? EVIL : {}, exists: isThere }, vips: { content: {} } };
+  const place = async (name = "t0") => {
+    const placed = { target: { ...targetOf("t0", AT), stack: name }, otherTargets: [] } as unknown as TenantPlacement;
+    return { placed };
+  };
+  const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", tenantRows, []), {
+    identityRecords: new Map([["t0", recordOf("former")]]),
+    readStack: async ({ target }) => (target.stack === "t0" ? { isThere, known } : undefined),
+  });
+  expect([placement.placed.target.stack, avoidedStacks[0]?.reason]).toEqual([stack, reason]);
+});

@@ -32,7 +32,7 @@ public final class AllowDenyEntryRow {
      */
     private String value;
     /**
-     * @return Which verdicts the entry overrides.
+     * @return The verdicts that the entry overrides.
      * 
      */
     private @Nullable String verdictScope;
@@ -72,7 +72,7 @@ public final class AllowDenyEntryRow {
         return this.value;
     }
     /**
-     * @return Which verdicts the entry overrides.
+     * @return The verdicts that the entry overrides.
      * 
      */
     public Optional<String> verdictScope() {

@@ -18,14 +18,14 @@ public final class GetPhishingReportResult {
     private @Nullable String emailContentUrl;
     private String id;
     /**
-     * @return The Internet Message ID of the reported mail.
+     * @return The Internet Message ID of the reported message.
      * 
      */
     private @Nullable String originalEmailInternetMessageId;
     private @Nullable String reasoning;
     private @Nullable String reportDate;
     /**
-     * @return The Internet Message ID of the report mail that the user sent.
+     * @return The Internet Message ID of the report that the user sent.
      * 
      */
     private @Nullable String reportInternetMessageId;
@@ -50,7 +50,7 @@ public final class GetPhishingReportResult {
         return this.id;
     }
     /**
-     * @return The Internet Message ID of the reported mail.
+     * @return The Internet Message ID of the reported message.
      * 
      */
     public Optional<String> originalEmailInternetMessageId() {
@@ -63,7 +63,7 @@ public final class GetPhishingReportResult {
         return Optional.ofNullable(this.reportDate);
     }
     /**
-     * @return The Internet Message ID of the report mail that the user sent.
+     * @return The Internet Message ID of the report that the user sent.
      * 
      */
     public Optional<String> reportInternetMessageId() {

@@ -14,14 +14,14 @@ import javax.annotation.Nullable;
 public final class PhishingReport {
     private String id;
     /**
-     * @return The Internet Message ID of the reported mail.
+     * @return The Internet Message ID of the reported message.
      * 
      */
     private @Nullable String originalEmailInternetMessageId;
     private @Nullable String reasoning;
     private @Nullable String reportDate;
     /**
-     * @return The Internet Message ID of the report mail that the user sent.
+     * @return The Internet Message ID of the report that the user sent.
      * 
      */
     private @Nullable String reportInternetMessageId;
@@ -35,7 +35,7 @@ public final class PhishingReport {
         return this.id;
     }
     /**
-     * @return The Internet Message ID of the reported mail.
+     * @return The Internet Message ID of the reported message.
      * 
      */
     public Optional<String> originalEmailInternetMessageId() {
@@ -48,7 +48,7 @@ public final class PhishingReport {
         return Optional.ofNullable(this.reportDate);
     }
     /**
-     * @return The Internet Message ID of the report mail that the user sent.
+     * @return The Internet Message ID of the report that the user sent.
      * 
      */
     public Optional<String> reportInternetMessageId() {

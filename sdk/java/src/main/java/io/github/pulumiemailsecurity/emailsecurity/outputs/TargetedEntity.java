@@ -14,7 +14,7 @@ import javax.annotation.Nullable;
 @CustomType
 public final class TargetedEntity {
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     private Integer countThreats;
@@ -23,7 +23,7 @@ public final class TargetedEntity {
 
     private TargetedEntity() {}
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     public Integer countThreats() {

@@ -20,7 +20,7 @@ public final class Threat {
      */
     private @Nullable String actionTaken;
     /**
-     * @return How bad it is, such as `high`.
+     * @return The severity, such as `high`.
      * 
      */
     private @Nullable String criticality;
@@ -37,7 +37,7 @@ public final class Threat {
     private @Nullable String source;
     private @Nullable String subject;
     /**
-     * @return Why the message was found to be a threat.
+     * @return Why the service classified the message as a threat.
      * 
      */
     private List<ThreatIndicator> threatIndicators;
@@ -54,7 +54,7 @@ public final class Threat {
         return Optional.ofNullable(this.actionTaken);
     }
     /**
-     * @return How bad it is, such as `high`.
+     * @return The severity, such as `high`.
      * 
      */
     public Optional<String> criticality() {
@@ -97,7 +97,7 @@ public final class Threat {
         return Optional.ofNullable(this.subject);
     }
     /**
-     * @return Why the message was found to be a threat.
+     * @return Why the service classified the message as a threat.
      * 
      */
     public List<ThreatIndicator> threatIndicators() {

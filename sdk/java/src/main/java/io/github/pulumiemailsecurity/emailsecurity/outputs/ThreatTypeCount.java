@@ -14,7 +14,7 @@ import javax.annotation.Nullable;
 @CustomType
 public final class ThreatTypeCount {
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     private Integer countThreats;
@@ -22,7 +22,7 @@ public final class ThreatTypeCount {
 
     private ThreatTypeCount() {}
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     public Integer countThreats() {

@@ -12,7 +12,7 @@ import java.util.Objects;
 @CustomType
 public final class ThreatsOnDay {
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     private Integer countThreats;
@@ -20,7 +20,7 @@ public final class ThreatsOnDay {
 
     private ThreatsOnDay() {}
     /**
-     * @return How many threats there were.
+     * @return The number of threats.
      * 
      */
     public Integer countThreats() {

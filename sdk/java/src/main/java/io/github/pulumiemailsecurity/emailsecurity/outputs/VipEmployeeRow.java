@@ -31,7 +31,7 @@ public final class VipEmployeeRow {
      */
     private @Nullable String jobTitle;
     /**
-     * @return How the mailbox became a VIP, in the service&#39;s words.
+     * @return How the mailbox became a VIP, as the service describes it.
      * 
      */
     private @Nullable String source;
@@ -72,7 +72,7 @@ public final class VipEmployeeRow {
         return Optional.ofNullable(this.jobTitle);
     }
     /**
-     * @return How the mailbox became a VIP, in the service&#39;s words.
+     * @return How the mailbox became a VIP, as the service describes it.
      * 
      */
     public Optional<String> source() {

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { findSchema } from "../../../provider/gitops/find/find-schema";
+import { startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+
+/** Searches the tenants `acme` and `globex`, and returns the outcome and the number of requests for each list. */
+async function findInBoth(
+  hasEntries: { readonly acme: boolean; readonly globex: boolean },
+  acmeKey = "sandbox-acme-ci",
+): Promise<{ readonly outcome: CommandOutcome; readonly requests: readonly string[] }> {
+  const tenants = (["acme", "globex"] as const).map((name) => ({
+    ...tenantWith(name, hasEntries[name] ? [clickedEntry("allow", "evil.example")] : []),
+    employees: [chiefOf(`${name}.example`)],
+  }));
+  const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
+  using directory = new LintedDirectory({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {}, globex: {} }
+`,
+    "settings/acme.yaml": "version: 1\n",
+    "settings/globex.yaml": "version: 1\n",
+  });
+  try {
+    const outcome = await emailSecurity(directory.root, ["find", "evil.example", "--all", "--format", "json"], {
+      ACME_KEY: acmeKey,
+      GLOBEX_KEY: "sandbox-globex-ci",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
+    });
+    return { outcome, requests: sandbox.requests.map(({ path }) => path.replace(/.*\//, "")).sort() };
+  } finally {
+    await sandbox.close();
+  }
+}
+
+const unreadCodesOf = ({ stdout }: CommandOutcome): readonly (readonly string[])[] =>
+  findSchema.parse(JSON.parse(stdout)).tenants.map(({ unread }) => unread.map(({ code }) => code));
+
+it("detects a second key of a tenant that has only VIPs", async () => {
+  const { outcome } = await findInBoth({ acme: true, globex: false }, "sandbox-globex-console");
+  expect(unreadCodesOf(outcome)).toEqual([["ERR_SAME_TENANT"], ["ERR_SAME_TENANT"]]);
+  expect(outcome.code).toBe(1);
+});
+
+it("reads the VIPs only of tenants that their entries don't identify", async () => {
+  const { outcome, requests } = await findInBoth({ acme: true, globex: false });
+  expect(unreadCodesOf(outcome)).toEqual([[], []]);
+  expect(requests).toEqual([...Array.from({ length: 4 }, () => "allow_deny_entries"), "vip_employees"]);
+});

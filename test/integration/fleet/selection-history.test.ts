@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
+import { startSandbox } from "../../../provider/sandbox";
+import { emailSecurity } from "../../support/command";
+import { startHook } from "../../support/hook";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+
+it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
+  const names = ["acme", "globex"];
+  const tenants = names.map((name) => tenantWith(name, [clickedEntry("allow", `${name}.example`)]));
+  const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
+  await using hook = await startHook([]);
+  using directory = new LintedDirectory({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {}, globex: {} }
+`,
+    "settings/acme.yaml": "version: 1\n",
+    "settings/globex.yaml": "version: 1\n",
+  });
+  const run = async (...args: string[]) =>
+    await emailSecurity(directory.root, ["fleet", "site", "site", "--notify", "sent.json", ...args], {
+      ACME_KEY: "sandbox-acme-ci",
+      GLOBEX_KEY: "sandbox-globex-ci",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
+      EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
+    });
+  try {
+    for (const args of [[], ["--only", "acme"], []]) expect(await run(...args)).toMatchObject({ code: 0, stderr: "" });
+  } finally {
+    await sandbox.close();
+  }
+  expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+    { kind: "drift", tenants: names },
+  ]);
+  const paths = readdirSync(directory.root, { recursive: true, encoding: "utf8" });
+  const runs = paths
+    .filter((path) => path.includes("runs") && path.endsWith(".json"))
+    .sort()
+    .map((path) => parseSiteRun(readFileSync(join(directory.root, path), "utf8")));
+  expect(runs.map((one) => [one?.tenants, one?.off])).toEqual([
+    [2, { "not-known": names }],
+    [1, { "not-known": names }],
+    [2, { "not-known": names }],
+  ]);
+});

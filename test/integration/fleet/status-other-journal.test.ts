@@ -1,0 +1,88 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
+import { startSandbox } from "../../../provider/sandbox";
+import { emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+import { LintedDirectory } from "../../support/linted-directory";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+
+const SETTINGS = "version: 1\ndeny: [evil.example]\n";
+
+/** Writes the state of the stack `acme`, as left by a rollout that declared these denies. */
+function writeState(
+  base: string,
+  denies: readonly string[],
+  marker: { readonly rollout: string; readonly seq: number },
+) {
+  const directory = join(base, ".pulumi", "stacks", "p");
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(base, ".pulumi", "meta.yaml"), "version: 1\n");
+  const parent = "email-security:index:TenantSettings";
+  const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+  const urn = (types: string): string => `urn:pulumi:acme::p::${types}::acme`;
+  const at = "2026-11-12T12:00:00.000Z";
+  const resources = [
+    {
+      urn: "urn:pulumi:acme::p::pulumi:pulumi:Stack::p-acme",
+      type: "pulumi:pulumi:Stack",
+      outputs: { emailSecurityRollout: { ...marker, at } },
+    },
+    { urn: urn(parent), type: parent },
+    {
+      urn: urn(`${parent}$${type}`),
+      type,
+      outputs: { entries: Object.fromEntries(denies.map((value) => [value, "deny"])) },
+    },
+  ];
+  const checkpoint = { stack: "organization/p/acme", latest: { manifest: {}, resources } };
+  writeFileSync(join(directory, "acme.json"), JSON.stringify({ version: 3, checkpoint }));
+}
+
+it.each([
+  ["uses the stack's lists if a later rollout of another journal changed it", { seq: 9 }, "behind"],
+  ["uses the journal's lists if its own rollout is later", { seq: 1 }, "drifted"],
+  ["uses the journal's lists if the marker names its own rollout", { seq: 9, isOwn: true }, "drifted"],
+])("%s", async (_claim, { seq, isOwn = false }: { seq: number; isOwn?: boolean }, standing) => {
+  const tenant = tenantWith("acme", [entry("deny", "evil.example"), entry("deny", "hotfix.example")]);
+  const sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenant] } });
+  try {
+    using directory = new LintedDirectory({
+      "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {} }
+`,
+      "settings/acme.yaml": SETTINGS,
+    });
+    const backend = `file://${directory.root}`;
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root);
+    const database = await openJournalDatabase(join(directory.root, "j.db"));
+    await using journal = await fleetJournal(database, fingerprint);
+    const files = new Map([["settings/acme.yaml", Buffer.from(SETTINGS)]]);
+    // The journal's first rollout is only there so that a marker can have a lower number than the second.
+    await journal.rollout(files, { acme: "unchanged" });
+    const own = await journal.rollout(files, { acme: "unchanged" });
+    const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq };
+    writeState(directory.root, ["evil.example", "hotfix.example"], marker);
+
+    const { stdout } = await emailSecurity(
+      directory.root,
+      ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--format", "json"],
+      {
+        ACME_KEY: "sandbox-acme-ci",
+        EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+        PULUMI_BACKEND_URL: backend,
+      },
+    );
+    const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
+    expect([acme?.standing, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
+      standing === "behind" ? ["behind", 0, ["no longer declared"]] : ["drifted", 1, []],
+    );
+  } finally {
+    await sandbox.close();
+  }
+});

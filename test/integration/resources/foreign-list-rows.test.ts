@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import { LiteralService } from "../../support/literal-service";
+import { engineAddress, ProviderProcess } from "../../support/provider-process";
+
+/* Two Providers of one program reach the same tenant with two keys. The refresh of a list meets rows of the other one. */
+
+const VALUE = "twice.example";
+
+it.each([
+  ["reports no duplicate", "deny", "global"],
+  ["reports no conflict", "allow", "graymail"],
+] as const)("%s that another Provider manages", async (_what, list, verdictScope) => {
+  await using service = await LiteralService.start({ allowsDuplicates: true });
+  const start = async (engine: string, instance: string) =>
+    await ProviderProcess.start({
+      engine,
+      instance,
+      config: { "email-security:baseUrl": service.url, "email-security:apiKey": `key-${instance}` },
+    });
+  const [first, second] = [engineAddress(), engineAddress()];
+  const entries = { [VALUE]: "deny", "other.example": "deny" };
+  const args = { list, value: VALUE, verdictScope, ...(list === "allow" ? { acceptRisk: "a partner" } : {}) };
+  await using q = await start(first, "q");
+  const entry = await q.resource("allowDenyEntry", "entry").declare(args);
+  const others = service.entries.splice(0);
+  await using p = await start(second, "p");
+  const made = await p.resource("allowDenyList", "list").declare({ entries });
+  service.entries.push(...others);
+
+  const third = engineAddress();
+  await using stays = await start(third, "q");
+  await using refreshed = await start(third, "p");
+  const unchanged = stays.resource("allowDenyEntry", "entry");
+  const { inputs } = await unchanged.check(args, entry.inputs);
+  expect(await unchanged.diff(entry.id, entry.properties, inputs)).toMatchObject({ changes: false });
+  const read = await refreshed.resource("allowDenyList", "list").read(made.id, made.properties, made.inputs);
+  expect(read?.properties).toEqual(made.properties);
+  expect((await refreshed.printedSoFar()).join("\n")).not.toContain(VALUE);
+});
