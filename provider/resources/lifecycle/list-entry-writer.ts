@@ -7,6 +7,7 @@ import { canPrune } from "../../settings/list-mode";
 import { parseValidPatterns } from "../../settings/list-safeguards";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
 import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
+import { isRemovalReviewed } from "./enforce-plan";
 import { adoptRow, logAdopted } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { encodeRowKey } from "./entry-match";
@@ -280,18 +281,22 @@ export class ListEntryWriter {
     if (isOffList && movedRow !== undefined) throw new EntryChangedError("moved", movedRow);
     const { changedRow: otherScopeRow } = await this.#rows.findChangedScope(key, entry, rows);
     if (otherScopeRow !== undefined) throw new EntryChangedError("changed", otherScopeRow);
-    // A service may hold duplicates of an entry, or different entries with the same value. Other removed keys have
-    // their own rows, and a row that no preview has shown stays.
-    const ownRows = rowsHere.filter(matchesShown);
-    assertOnOneList(ownRows, rows);
+    // A service may hold duplicates of an entry, also with other comments. They go with it, as they would keep it in
+    // effect. An enforced plan must show their removal. Other removed keys have their own rows.
+    const shownRows = rowsHere.filter(matchesShown);
     const otherTests = this.#getOtherRemovals(key, entry);
-    const undeclaredRows = rowsHere.filter(
-      (row) => !ownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
+    const otherRows = rowsHere.filter(
+      (row) => !shownRows.includes(row) && !otherTests.some((matchesOther) => matchesOther(row)),
     );
-    const [changedRow] = undeclaredRows;
+    const [changedRow] = otherRows;
     const isMoved = this.#rows.movedKeys.has(key);
-    if (ownRows.length === 0 && changedRow !== undefined && !isMoved)
+    if (shownRows.length === 0 && changedRow !== undefined && !isMoved)
       throw new EntryChangedError("changed", changedRow);
+    const isRemoving = shownRows.length > 0 || isMoved;
+    const duplicates = isRemoving ? otherRows.filter((row) => isRemovalReviewed(row, this.#context)) : [];
+    const ownRows = [...shownRows, ...duplicates];
+    assertOnOneList(ownRows, rows);
+    const undeclaredRows = otherRows.filter((row) => !duplicates.includes(row));
     await this.#logRemaining(
       entry,
       rowsHere.filter((row) => !undeclaredRows.includes(row)),
@@ -322,7 +327,7 @@ export class ListEntryWriter {
    * Logs which rows with the value of a removed entry the tenant still has, if neither this list nor another resource
    * manages them.
    *
-   * @param undeclaredRows rows of the entry itself that no preview has shown.
+   * @param undeclaredRows rows of the entry itself that stay.
    */
   async #logRemaining(
     entry: ListedEntry,

@@ -113,18 +113,32 @@ describe("duplicates with different comments", () => {
     expect(await list.up(args)).toMatchObject({ outcome: "same" });
   });
 
-  it.each([false, true])("are kept in an additive list if undeclared; with a refresh: %s", async (refreshes) => {
-    await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
+  it.each([false, true])(
+    "are all removed by an additive list with the entry; with a refresh: %s",
+    async (refreshes) => {
+      await using tenant = await literalTenant({ entries: twice, allowsDuplicates: true });
+      const list = new ManagedResource(tenant, "allowDenyList");
+      const entries = { "evil.example": "deny: INC-7", ...other };
+      await list.up({ entries });
+      if (refreshes) await list.refresh();
+      expect(list.properties).toMatchObject({ entries });
+      const { outcome, printed } = await list.up({ entries: other });
+      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/was there 2 times; all .*"INC-8"/)]);
+      expect(list.properties).toMatchObject({ entries: other });
+      expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
+      expect(tenant.service.held()).toEqual(["deny other.example"]);
+    },
+  );
+
+  it("are all removed by a list that changes the scope", async () => {
+    await using tenant = await literalTenant({
+      entries: twice.map((row) => ({ ...row, list: "allow" })),
+      allowsDuplicates: true,
+    });
     const list = new ManagedResource(tenant, "allowDenyList");
-    const entries = { "evil.example": "deny: INC-7", ...other };
-    await list.up({ entries });
-    if (refreshes) await list.refresh();
-    expect(list.properties).toMatchObject({ entries });
-    const { outcome, printed } = await list.up({ entries: other });
-    expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/also at the tenant as .*"INC-8"/)]);
-    expect(list.properties).toMatchObject({ entries: other });
-    expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
-    expect(tenant.service.entries.map(({ comment }) => comment)).toEqual(["INC-8", ""]);
+    await list.up({ entries: { "evil.example": "allow (risk accepted: a partner): INC-7" } });
+    await list.up({ entries: { "evil.example (graymail)": "allow (risk accepted: a partner): INC-7" } });
+    expect(tenant.service.entries).toMatchObject([{ list: "allow", verdict_scope: "graymail" }]);
   });
 
   it("are changed only in the declared row", async () => {
