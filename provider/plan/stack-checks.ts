@@ -38,8 +38,8 @@ const LIST_TYPES = { entry: "AllowDenyList", vip: "VipList" } as const;
 const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
- * Returns whether a run of the engine would change neither the tenant nor the state: the plan is empty, and check and diff of the lists
- * find no change to the state.
+ * Returns whether a run of the engine would change neither the tenant nor the state, and would not fail: the plan is empty, the tenant
+ * doesn't contradict a declaration, and check and diff of the lists find no change to the state.
  *
  * @param state the output of `pulumi stack export`.
  * @param plan a plan made with that state.
@@ -47,6 +47,8 @@ const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email
  */
 export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Plan, provider: ProviderKind): boolean {
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
+  // An allow next to a declared deny. The run's refresh finds it, and the run fails.
+  if (plan.findings.some(({ code, level }) => code === "contradicted" && level === "warning")) return false;
   return (
     isDesiredStateApplied(state, desired, plan.tenant.host, provider) &&
     !desired.lists.some((list) => wouldRemoveMore(list, plan))

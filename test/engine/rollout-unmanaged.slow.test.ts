@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { Fleet } from "../support/fleet";
+import { Fleet, statesIn } from "../support/fleet";
+import { LiteralService } from "../support/literal-service";
 
 /*
  * Allow entries that somebody added in the console and that no file declares. Runs through the real command and the
@@ -31,4 +32,22 @@ it("names the unmanaged allows and what to do about them", async () => {
   expect(status.stdout.replace(/\s+/g, " ")).toContain(
     "What to do next: Unmanaged entries stay at 1 tenant: the mode of the list removes none of them.",
   );
+});
+
+it("fails at a tenant that allows what its files deny, in every rollout until the allow is removed", async () => {
+  await using service = await LiteralService.start({ allowsDuplicates: true });
+  await using fleet = await Fleet.start({ tenants: 1, about: () => `{ baseUrl: "${service.url}" }` });
+  await fleet.baseline(["evil.example"]);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  const written = service.writes.length;
+  const allow = service.add({ list: "allow", value: "evil.example", entry_type: "domain" });
+  for (const run of [1, 2]) {
+    const { code, output, report } = await fleet.rollout("--yes");
+    expect(code, `run ${run}: ${output}`).not.toBe(0);
+    expect(statesIn(report())).toMatchObject({ t0: "failed" });
+  }
+  service.entries.splice(service.entries.indexOf(allow), 1);
+  const repaired = await fleet.rollout("--yes");
+  expect(repaired, repaired.output).toMatchObject({ code: 0 });
+  expect(service.writes).toHaveLength(written);
 });
