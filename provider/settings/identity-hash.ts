@@ -27,7 +27,7 @@ export interface TenantIdentity {
   readonly counted: readonly string[];
   /** Hashes of the ids alone, for the entries in `counted`. */
   readonly numbers: readonly string[];
-  /** The number of distinct creation dates of the entries in `counted`, up to 3. */
+  /** The number of distinct creation dates of the entries in `counted`, up to 3. Two with fractions of a second count as 3. */
   readonly dates: number;
   /** Hashes of the VIPs' mailboxes. Absent if VIPs were not read. */
   readonly people?: readonly string[];

@@ -21,6 +21,9 @@ export type { TenantIdentity };
 
 /** With this many equal creation dates, a coincidence is ruled out. */
 const MIN_DATES = 3;
+/** With this many, if the service gives them more precisely than to the second. */
+const MIN_PRECISE_DATES = 2;
+const FRACTION_OF_SECOND = /:\d\d[.,]\d*[1-9]/;
 /** The maximum size of the bit set in a shrunk identity, in bytes. */
 const SMALL_HISTORY_BYTES = 128;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
@@ -111,10 +114,15 @@ export class IdentityBuilder {
       unique: isCounted ? [] : hashes,
       counted: isCounted ? hashes : [],
       numbers: isCounted ? this.#ids.hashes() : [],
-      dates: isCounted ? this.#dates.size : 0,
+      dates: isCounted ? this.#countDates() : 0,
       ...(this.#areVipsRead ? { people: this.#vips.hashes() } : {}),
       ...(history === undefined ? {} : { history }),
     };
+  }
+
+  #countDates(): number {
+    const preciseDates = [...this.#dates].filter((date) => FRACTION_OF_SECOND.test(date));
+    return preciseDates.length >= MIN_PRECISE_DATES ? MIN_DATES : this.#dates.size;
   }
 }
 

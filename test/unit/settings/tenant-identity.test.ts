@@ -79,6 +79,15 @@ it("groups counted ids when VIPs, dates or a third tenant decide", () => {
   expect(same({ a: reading(rows), b: reading(rows), own })).toEqual([]);
 });
 
+it("groups counted ids with two creation dates only if these are more precise than a second", () => {
+  const build = (fraction: string) =>
+    reading([1, 2].map((id) => entry(`${id}`, `evil${id}.example`, `2026-11-02T09:00:0${id}${fraction}Z`)));
+  expect(same({ a: build(".417"), b: build(".417") })).toEqual([["a", "b"]]);
+  expect(same({ a: build(""), b: build("") })).toEqual([]);
+  expect(same({ a: build(".000"), b: build(".000") })).toEqual([]);
+  expect(same({ a: build(".417"), b: build(".418") })).toEqual([]);
+});
+
 it("separates tenants that share only some counted entries", () => {
   const rows = [1, 2, 3, 4].map((id) => entry(`${id}`, `evil${id}.example`, `2026-11-0${id}T09:00:00Z`));
   const other = [...rows.slice(0, 2), entry("3", "x.example"), entry("4", "y.example")];
