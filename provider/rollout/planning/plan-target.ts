@@ -115,14 +115,15 @@ export async function planTarget(
   const comparison = await preparePlan(target, key, context, requestPolicy, runInSlot);
   const { stack, desired, observed } = comparison;
   const identification = buildTenantIdentification(target, desired, observed, comparison.plan);
-  const tenant = { target, desired, observed, identity: identification.identity };
   const { entries, vips } = stack.known;
-  const isNew = !(entries.exists || vips.exists);
-  if (isNew) context.onStack?.(target, "new");
+  const hasStack = entries.exists === true || vips.exists === true;
+  const tenant = { target, hasStack, desired, observed, identity: identification.identity };
+  if (!hasStack) context.onStack?.(target, "new");
   // A declared entry that the tenant lacks shows up as a change, unless the files no longer declare it.
   else if (comparison.plan.changes.length > 0) context.onStack?.(target, getPartialMatchCount(tenant, stack.known));
-  const former = isNew ? await findFormerStackOfTenant(tenant, context, runInSlot) : undefined;
-  const guard = former && buildRenamedTenantBlocker(target, former, await createStackCommands(context));
+  const isRolledOut = hasStack && comparison.before !== undefined;
+  const former = isRolledOut ? undefined : await findFormerStackOfTenant(tenant, context, runInSlot);
+  const guard = former && buildRenamedTenantBlocker(tenant, former, await createStackCommands(context));
   const plan =
     guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
   const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
@@ -191,7 +192,7 @@ export async function preparePlan(
     context.onReplacedTenant?.(target, { reason: formatReplacedReason(before.rollout), identity });
   }
   const plan = guard === undefined ? comparison : { ...comparison, guards: [...comparison.guards, guard] };
-  return { settings, stack, desired, observed, host, plan };
+  return { settings, stack, desired, observed, host, plan, before };
 }
 
 /**

@@ -68,7 +68,7 @@ export async function checkReassignedStacks(
       );
       const identity = getObservedIdentity(target.baseUrl, observed);
       const formerStack = findFormerStack({ target, desired, observed, identity }, takenStacks);
-      return formerStack && buildRenamedTenantBlocker(target, formerStack, await createStackCommands(context));
+      return formerStack && buildRenamedTenantBlocker({ target }, formerStack, await createStackCommands(context));
     });
   }
 }

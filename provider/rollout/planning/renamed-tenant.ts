@@ -34,9 +34,11 @@ export interface OrphanedStack {
   readonly unskipCommand?: string;
 }
 
-/** The data of a tenant whose stack doesn't exist yet. */
+/** The data of a tenant that no rollout has reached with its present stack. */
 export interface NewTenant {
   readonly target: Target;
+  /** Whether the stack exists already and has lists. Default: no. */
+  readonly hasStack?: boolean;
   readonly desired: DesiredState;
   readonly observed: ObservedState;
   readonly identity: TenantIdentity;
@@ -51,8 +53,9 @@ export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "
 }
 
 /**
- * Finds the stack that a tenant had before somebody renamed it in the targets file. A new stack doesn't know the declarations of the former
- * one, so entries that the files no longer declare would stay at the tenant.
+ * Finds the stack that a tenant had before somebody renamed it, or gave it another stack, in the targets file. The present stack doesn't
+ * know the declarations of the former one, so entries that the files no longer declare would stay at the tenant. If the stack exists
+ * already, only the identity of the former stack's tenant is evidence.
  */
 export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedStack[]): FormerStack | undefined {
   const candidates = orphans.flatMap((orphan): (FormerStack & Pick<Evidence, "rank">)[] => {
@@ -73,6 +76,7 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
       one.rank - other.rank ||
       other.orphanedElements.length - one.orphanedElements.length,
   );
+  if (proven.length === 0 && tenant.hasStack === true) return undefined;
   if (best !== undefined && (proven.length > 0 || isForgotten(best))) return best;
   return findUncreatedStack(orphans) ?? best;
 }
@@ -105,7 +109,7 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
-  { name, place, stack: newStack }: Target,
+  { target: { name, place, stack: newStack }, hasStack = false }: Pick<NewTenant, "target" | "hasStack">,
   { stack, project, takenBy, skip, unskipCommand, evidence, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
@@ -146,17 +150,22 @@ export function buildRenamedTenantBlocker(
               NO_OWNER_TEXT,
               `If it is the same tenant, keep its stack, and ${effect}: remove \`stack\` from its lines in ${quotedFile}. ${remove}`,
             ]
-          : [
-              NO_OWNER_TEXT,
-              `If the tenant was renamed, keep its stack, and ${effect}: \`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\`. ${remove}`,
-            ];
+          : hasStack
+            ? [
+                NO_OWNER_TEXT,
+                `If it is the same tenant, keep its former stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}. ${remove}`,
+              ]
+            : [
+                NO_OWNER_TEXT,
+                `If the tenant was renamed, keep its stack, and ${effect}: \`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\`. ${remove}`,
+              ];
   const pronoun = orphanedElements.length === 1 ? "it" : "them";
   const sentences = [
-    `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${evidence}.`,
+    `${quote(name)} has ${hasStack ? "another stack, which no rollout has used" : "a new stack"}, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${evidence}.`,
     ...(orphanedElements.length === 0
       ? []
       : [
-          `That stack declared ${visibleText}${suffix}. The tenant still has ${pronoun}, the files no longer declare ${pronoun}, and a new stack would not remove ${pronoun}.`,
+          `That stack declared ${visibleText}${suffix}. The tenant still has ${pronoun}, the files no longer declare ${pronoun}, and ${hasStack ? "the other" : "a new"} stack would not remove ${pronoun}.`,
         ]),
     ...(skip === undefined ? [] : [`Rollouts skip the tenant of that stack: ${formatSkip(skip)}.`]),
     instructions,
