@@ -44,7 +44,7 @@ module.exports = {
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((database|history|model|probing|rate-limit|targets)/|notify/(notice|notifier|receivers)[.]ts$|(journal/(last-applied|rollout-record)|planning/renamed-tenant|report/(skipped-tenants|state-labels|rollout-report-view|wave-times))[.]ts$)",
+          "^provider/rollout/((database|history|model|probing|rate-limit|targets)/|notify/(notice|notifier|receivers)[.]ts$|(journal/(last-applied|rollout-order|rollout-record)|planning/renamed-tenant|report/(skipped-tenants|state-labels|rollout-report-view|wave-times))[.]ts$)",
       },
     },
     {

@@ -55,9 +55,9 @@ export function wrapText(text: string, width: number, measureWord = getTextWidth
   return [...lines, line];
 }
 
-/** Splits a text at spaces; a command in backticks and a quoted path are one word. */
+/** Splits a text at spaces; a command in backticks and a quoted path, whose first part has no space, are one word. */
 function splitWords(text: string): string[] {
-  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`|"[^"\s\\][^"\\]{0,200}\/[^"\\]{0,200}"/g, (command) =>
+  const protectedText = text.replace(/`\S(?:[^`]*[^\s`])?`|"[^"\s\\:/]*\/[^"\\]{0,200}"/g, (command) =>
     command.replaceAll(" ", SPACE_PLACEHOLDER),
   );
   return protectedText.split(" ").map((word) => word.replaceAll(SPACE_PLACEHOLDER, " "));

@@ -46,7 +46,7 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(other.output).toMatch(new RegExp(`${id} has not changed these stacks yet \\("t1"\\), and waits for approval`));
   // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
   const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
-  expect(stopped.output).toMatch(/of another journal, is abandoned/);
+  expect(stopped.output).toMatch(/of another journal is abandoned/);
   expect((await fleet.rollout("resume")).output).toMatch(/abandoned without its journal/);
 
   // A new rollout with an empty journal waits at the gate again.

@@ -107,7 +107,7 @@ export type TenantChange = z.infer<typeof tenantChangeSchema>;
 const error = z
   .strictObject({
     code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for errors of the rollout itself."),
-    message: jsonTextField("What failed, without any key."),
+    message: jsonTextField("The failure, without any key."),
     advice: jsonTextField("The next step, as a sentence."),
     phase: z
       .enum(["plan", "apply"])

@@ -93,7 +93,9 @@ it("rejects an incompatible version of pg-boss", async () => {
   const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
   await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
   const { stderr } = await run(POSTGRES, "rollout", "status");
-  expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) next to .*: `npm install /);
+  expect(stderr).toMatch(
+    /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) in addition to .*: `npm install /,
+  );
 });
 
 it("reports an incompatible @pulumi/pulumi in `email-security doctor`", async () => {

@@ -192,7 +192,9 @@ describe("mailboxes outside the organization", () => {
   test("names at most ten addresses in the message", async () => {
     const add = (addresses: string[]) =>
       failure(readingOf({ results: { not_in_org: addresses } }, (client) => client.vipEmployees.add(["a@b.example"])));
-    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^According to the service, x@else\.example isn't a mailbox of/);
+    expect(((await add(["x@else.example"])) as Error).message).toMatch(
+      /^According to the service, x@else\.example isn't a mailbox of/,
+    );
     const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
     const error = (await add(many)) as Error & { addresses: string[] };
     expect(error.message).toMatch(/x9@else\.example and 2 more aren't mailboxes of/);

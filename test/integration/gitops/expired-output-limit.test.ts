@@ -57,7 +57,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
     expect(code, output).toBe(0);
     // Continuation lines are indented.
     const lines = stdout.replace(/\n +/g, " ").split("\n");
-    const left = lines.filter((line) => /^Left, |^…/.test(line));
+    const left = lines.filter((line) => /^Expired, |^…/.test(line));
     expect(left).toHaveLength(21);
     expect(left[0]).toMatch(/^Expired, but not removed: allow zz\.example: it was put on the allow list/);
     expect(left[20]).toBe(

@@ -436,7 +436,7 @@ function refusalsIn(failures: Readonly<Record<string, string>>): string[] {
     .flatMap(([property, reason]) => (property === "" ? reason.split("\n") : [`${property} ${reason}`]))
     .flatMap((line) => {
       if (/^\s*(?:entries|members) would lose /.test(line)) return ["removal-guard"];
-      const [, property] = /^\s*(protect|ignore) holds /.exec(line) ?? [];
+      const [, property] = /^\s*(protect|ignore) contains /.exec(line) ?? [];
       return property === undefined ? [] : [property];
     });
   return [...new Set(kinds)].sort();

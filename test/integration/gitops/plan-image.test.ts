@@ -38,7 +38,7 @@ it("prints a plan that matches the README picture", async () => {
     `${dirname(directory.at("settings"))}/`,
     "",
   );
-  const [whatChanges = ""] = text.split(/\n.*Left alone/);
+  const [whatChanges = ""] = text.split(/\n.*Unmanaged/);
   await expect(
     terminalPicture(`$ email-security plan settings/acme.yaml\n\n${whatChanges}`, "What `email-security plan` prints"),
   ).toMatchFileSnapshot("../../../docs/public/plan.svg");

@@ -391,13 +391,13 @@ describe("a plan digest", () => {
     expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
       `${called} approvedBy was Tom, is not set`,
     ]);
-    expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
-    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not said, is 90"]);
+    expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not set, is why`]);
+    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual(["  policy.maxDays: was not set, is 90"]);
     expect(await movedBy(text("", "ownDomains: [acme.example]\n"))).toEqual([
       '  ownDomains: was [], is ["acme.example"]',
     ]);
     expect(await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1"))).toEqual([
-      "  lists.entries.maxRemovals: was not said, is 500",
+      "  lists.entries.maxRemovals: was not set, is 500",
     ]);
     expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
     // The digest detects the change even without the plan.

@@ -73,13 +73,13 @@ describe("a PostgreSQL journal", () => {
       [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]:
         /password authentication failed.*user and the password/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/nowhere`]: /"nowhere" does not exist.*createdb/,
-      [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*can be reached/,
-      [`postgres://postgres:${secret}@nowhere.invalid/postgres`]: /nowhere\.invalid.*host is right/,
+      [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*reachable/,
+      [`postgres://postgres:${secret}@nowhere.invalid/postgres`]: /nowhere\.invalid.*Check the host/,
       [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full`]: /certificate.*sslrootcert/,
       [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full&sslrootcert=/no/such.crt`]:
-        /URL can't be used.*no\/such\.crt/,
+        /URL is invalid.*no\/such\.crt/,
       [`postgres://postgres:${secret}@127.0.0.1:${port}/postgres?options=-csearch_path%3Da,b`]:
-        /search_path.*one schema/,
+        /search_path.*single schema/,
     };
     for (const [url, message] of Object.entries(wrong)) {
       const error = await openPostgres(url).then(

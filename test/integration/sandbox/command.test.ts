@@ -54,7 +54,7 @@ test("reports an invalid option in one line and exits 1", async () => {
     [["--rate-limit", "10"], /'10' is invalid.*"10\/s", "90\/m"/],
     [["--rate-limit", "0/s"], /'0\/s' is invalid/],
     [["--retry-after", "soon"], /'soon' is invalid.*seconds, date, none/],
-    [["--scenario", "acne"], /no scenario "acne".*acme, empty/],
+    [["--scenario", "acne"], /The scenario "acne" doesn't exist.*acme, empty/],
     [["--data", diary], /diary\.txt isn't a sandbox database/],
     [["--data", directory], /can't be opened/],
   ];

@@ -25,7 +25,7 @@ test("answers 429 with Retry-After above the limit", async () => {
   };
   expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
   const { body, headers } = await acme.get(THREATS);
-  expect([body, headers.get("Retry-After")]).toEqual([{ error: expect.stringContaining("3 a second") }, "1"]);
+  expect([body, headers.get("Retry-After")]).toEqual([{ error: expect.stringContaining("3 per second") }, "1"]);
   pass(333);
   expect(await statuses(1)).toEqual([429]);
   pass(1);
