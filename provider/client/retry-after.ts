@@ -12,10 +12,11 @@ const DATE_PATTERNS = [
 const ASCTIME_PATTERN = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 
 /**
- * Seconds, also with a sign, a fraction, an exponent, a unit or quotes. The sign is ignored, because a wait can't be
- * negative.
+ * A number of seconds, also with a sign, a fraction, an exponent, quotes, or a unit of time. The sign is ignored, because a
+ * wait can't be negative.
  */
-const SECONDS_PATTERN = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
+const WAIT_PATTERN =
+  /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:(ms|milliseconds?)|(m|mins?|minutes?)|(h|hrs?|hours?)|s|secs?|seconds?)?"?$/i;
 
 /**
  * Parses `Retry-After` (RFC 9110, section 10.2.3) into milliseconds from now; undefined if it is unreadable. Parsing is
@@ -53,8 +54,9 @@ function parseWaits(header: string, now: number): number[] {
     });
   }
   for (const part of remaining.split(/[,;]/)) {
-    const [, seconds] = SECONDS_PATTERN.exec(part.trim()) ?? [];
-    if (seconds !== undefined) waits.push(Number(seconds) * 1_000);
+    const [, count, milliseconds, minutes, hours] = WAIT_PATTERN.exec(part.trim()) ?? [];
+    const unitMs = milliseconds ? 1 : minutes ? 60_000 : hours ? 3_600_000 : 1_000;
+    if (count !== undefined) waits.push(Number(count) * unitMs);
   }
   return waits;
 }

@@ -141,6 +141,9 @@ describe("Retry-After", () => {
     ["2, soon", 2_000],
     ["2; 3", 3_000],
     ["5 s", 5_000],
+    ["2 minutes", 120_000],
+    ["1.5m", 90_000],
+    ["1500 ms", 1_500],
     ["1e2", 100_000],
     ["Wed, 21 Oct 2015 07:28:00 GMT, 7", 7_000],
     ["Wed, 21 Oct 2015 07:28:00 UTC", 0],
@@ -174,7 +177,7 @@ describe("Retry-After", () => {
   });
 
   test("states the end of a long wait in the error of a 503", async () => {
-    const { ofRead } = await failuresOf(always(503, {}, { "retry-after": "3600" }));
+    const { ofRead } = await failuresOf(always(503, {}, { "retry-after": "1 hour" }));
     expect(ofRead.message).toMatch(/First wait 3600 s \(until .*Z\), which is longer than a run waits\.$/);
   });
 
