@@ -1,5 +1,6 @@
 import { parseAddressNumber, parseAddressRange } from "./address-range";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { createValueGlob } from "./pattern";
 
 /**
  * Lists the canonical values whose entries cover a domain or a mailbox, the most specific first. These are the wildcards and domains above
@@ -23,9 +24,9 @@ export function listCoveringValues(value: string): string[] {
   return covering.filter((candidate) => candidate !== value);
 }
 
-/** Whether a canonical value is a wildcard: `*.wild.example`, `*@wild.example`, `*@*.wild.example`. */
+/** Whether a canonical value is a wildcard: `*.wild.example`, `*@wild.example`, `mail*.wild.example`. */
 export function isWildcard(value: string): boolean {
-  return value.startsWith("*");
+  return value.includes("*");
 }
 
 /** The scope of a wildcard in canonical form. */
@@ -37,7 +38,7 @@ export interface WildcardScope {
 }
 
 /**
- * Parses a wildcard. Undefined if the value isn't a wildcard.
+ * Parses a wildcard for all subdomains or mailboxes of a domain. Undefined if the value isn't one.
  *
  * @param value in canonical form.
  */
@@ -56,10 +57,11 @@ interface NumberedRange {
 
 /**
  * Finds the values that an entry covers. Values are indexed by their covering values and sorted by address. Each entry therefore costs one
- * map lookup or one binary search.
+ * map lookup or one binary search. Only a wildcard inside a label (`mail*.wild.example`) is compared with every value.
  */
 export class CoverageIndex {
   readonly #byCovering = new Map<string, string[]>();
+  readonly #values: string[] = [];
   /** Keyed by width in bits, sorted by first address in ascending order. */
   readonly #addresses: ReadonlyMap<number, readonly NumberedRange[]>;
 
@@ -67,6 +69,7 @@ export class CoverageIndex {
   constructor(values: Iterable<string>) {
     const addresses = new Map<number, NumberedRange[]>();
     for (const value of values) {
+      this.#values.push(value);
       const address = parseAddressNumber(value);
       const range =
         address === undefined
@@ -101,6 +104,8 @@ export class CoverageIndex {
   findCovered(entryValue: string): readonly string[] {
     const covered = this.#byCovering.get(entryValue);
     if (covered !== undefined) return covered;
+    if (isWildcard(entryValue))
+      return parseWildcard(entryValue) === undefined ? this.#findMatching(entryValue) : NO_VALUES;
     if (this.#addresses.size === 0 || !isRangeLike(entryValue)) return NO_VALUES;
     const range = parseAddressRange(entryValue);
     const sorted = range === undefined ? undefined : this.#addresses.get(range.width);
@@ -110,6 +115,15 @@ export class CoverageIndex {
       .slice(from, countBelow(sorted, range.last + 1n))
       .filter(({ value, last }) => last <= range.last && value !== entryValue)
       .map(({ value }) => value);
+  }
+
+  #findMatching(wildcard: string): readonly string[] {
+    const matches = createValueGlob(wildcard);
+    // A domain's entry covers its mailboxes.
+    const isDomain = !wildcard.includes("@");
+    return this.#values.filter(
+      (value) => value !== wildcard && matches(isDomain ? value.slice(value.lastIndexOf("@") + 1) : value),
+    );
   }
 }
 

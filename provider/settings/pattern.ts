@@ -85,7 +85,8 @@ function createRangeMatcher(text: string): ValueMatcher | undefined {
   };
 }
 
-function createValueGlob(text: string): ValueMatcher {
+/** Returns a predicate for canonical values that match a text in which each `*` stands for any characters. */
+export function createValueGlob(text: string): ValueMatcher {
   if (!text.includes("*")) {
     const canonical = canonicalizeValue(text);
     return (value) => value === canonical;

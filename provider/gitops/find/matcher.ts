@@ -74,7 +74,7 @@ export class Matcher {
       const query = this.#queryByValue.get(covered);
       const isAddress = query?.entryType === "ip";
       // A domain with a hyphen is matched by its value instead.
-      if (query === undefined || isWildcardValue === isAddress) return [];
+      if (query === undefined || !(isWildcardValue || isAddress)) return [];
       return [{ query, matchType: isAddress ? "range" : "wildcard" }];
     });
   }

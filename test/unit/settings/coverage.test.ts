@@ -20,6 +20,10 @@ describe("CoverageIndex", () => {
   it.each([
     ["*.wild.example", ["host.wild.example"]],
     ["wild.example", ["host.wild.example", "eve@wild.example"]],
+    ["ho*.wild.example", ["host.wild.example"]],
+    ["wi*.example", ["wild.example", "eve@wild.example"]],
+    ["e*@wild.example", ["eve@wild.example"]],
+    ["203.0.113.*", ["203.0.113.9"]],
     ["*@wild.example", ["eve@wild.example"]],
     ["203.0.113.0/24", ["203.0.113.9"]],
     ["203.0.113.1-203.0.113.9", ["203.0.113.9"]],

@@ -28,6 +28,14 @@ it("matches a range or wildcard that is one query with the other queries it cove
   ]);
 });
 
+it("matches a wildcard inside a label with what it covers", () => {
+  const of = matching(["mail1.wild.example", "eve@mail1.wild.example", "192.0.2.7"]);
+  expect(of("mail*.wild.example")).toEqual(["wildcard mail1.wild.example", "wildcard eve@mail1.wild.example"]);
+  expect(of("e*@mail1.wild.example")).toEqual(["wildcard eve@mail1.wild.example"]);
+  expect(of("192.0.2.*")).toEqual(["range 192.0.2.7"]);
+  expect(of("web*.wild.example")).toEqual([]);
+});
+
 it("matches a query with one value only once", () => {
   const of = matching(["*@*.wild.example", "a.wild.example"]);
   expect(of("*.wild.example")).toEqual(["domain *@*.wild.example", "wildcard a.wild.example"]);
