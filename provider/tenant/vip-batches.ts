@@ -105,12 +105,14 @@ export class VipBatches {
 
   /**
    * Resolves each member with the answer for its own mailbox. The response may name the primary mailbox of a requested
-   * alias. Unnamed members are then sent again one by one, to find out which mailbox belongs to which member.
+   * alias, which may itself be a member. Unnamed members are then sent again one by one, to find out which mailbox belongs
+   * to which member.
    */
   async #resolveAdded(batch: Batch<AddVipResult>, result: AddVipResult, comment: string | undefined): Promise<void> {
     const unresolved = resolveNamed(batch, result);
     const otherMailboxes = findUnrequestedMailboxes(result, batch);
-    if (otherMailboxes.added.length + otherMailboxes.already_vip.length === 0 || unresolved.size < 2) {
+    const hasOthers = otherMailboxes.added.length + otherMailboxes.already_vip.length > 0;
+    if (hasOthers ? unresolved.size < 2 : unresolved.size === batch.size) {
       for (const { resolve } of unresolved.values()) resolve(otherMailboxes);
       return;
     }

@@ -178,6 +178,17 @@ describe("alias of a primary mailbox", () => {
     expect(tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment).toBe("By hand");
   });
 
+  it("is reported as an alias when its mailbox is declared too", async () => {
+    await using tenant = await sandboxTenant(aliased());
+    const list = new ManagedResource(tenant, "vipList");
+    const up = await list.up({ members: { [alias]: "CFO", [mailbox]: "CFO" } });
+    expect(up.outcome).toBe("partial");
+    expect(up.reasons.join("\n")).toMatch(
+      new RegExp(`${alias}: .*it is an alias.*Declare ${mailbox} in place of ${alias}.*ERR_VIP_ALIAS`),
+    );
+    expect(list.properties?.["members"]).toEqual({ [mailbox]: "CFO" });
+  });
+
   it("puts the mailbox into list state without ever excluding it", async () => {
     await using tenant = await sandboxTenant(aliased());
     const list = new ManagedResource(tenant, "vipList");
