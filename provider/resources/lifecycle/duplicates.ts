@@ -6,7 +6,7 @@ import type { LifecycleContext } from "./lifecycle";
 
 /*
  * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports
- * which. Removing a single entry or VIP removes all of them; a list removes only the rows that a preview has shown.
+ * which. A removal removes all of them.
  */
 
 /** The row that the provider acts on, and all its duplicates including itself. */
@@ -20,7 +20,6 @@ function logDuplicates<Row>(
   duplicates: Iterable<DuplicateRows<Row>>,
   describe: (row: Row) => string,
   { log }: Pick<LifecycleContext, "log">,
-  removal = "removes all of them.",
 ): void {
   const multiple = [...duplicates].filter(([, allRows]) => allRows.length > 1);
   for (const [chosen, allRows] of multiple.slice(0, MAX_SHOWN)) {
@@ -28,19 +27,18 @@ function logDuplicates<Row>(
     const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
     const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
     log(
-      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list ${removal} Remove what is too many in the console.`,
+      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list removes all of them. Remove what is too many in the console.`,
     );
   }
   if (multiple.length > MAX_SHOWN) log(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
 }
 
-/** Reports duplicate entries. A list removes only the rows that a preview has shown; a single entry removes all of them. */
+/** Reports duplicate entries. */
 export function logEntryDuplicates(
   duplicates: Iterable<DuplicateRows<AllowDenyEntryRow>>,
   context: Pick<LifecycleContext, "log">,
 ): void {
-  const removal = "removes all of them; an AllowDenyList leaves those with another comment that aren't in its state.";
-  logDuplicates(duplicates, describeExistingEntry, context, removal);
+  logDuplicates(duplicates, describeExistingEntry, context);
 }
 
 /** Reports duplicate mailboxes. A VIP that is both detected and added legitimately has two rows. */

@@ -155,15 +155,15 @@ describe("second row of the same value", () => {
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 
-  it("is kept and reported by a list when its comment differs", async () => {
+  it("is removed and reported by a list, even if its comment differs", async () => {
     await using tenant = await permitting();
     const list = resourceOf(tenant, "allowDenyList");
     await list.up(declaring("allowDenyList", "deny"));
     tenant.service.add({ ...deny, id: "console", comment: "by hand" });
     const up = await refreshAndUp(tenant, list, { entries: { "other.example": "deny" } });
     expect(up.outcome).toBe("updated");
-    expect(idsOf(tenant)).toEqual(["console"]);
-    expect(up.printed).toMatch(/also at the tenant as .*id console/);
+    expect(tenant.service.held()).toEqual(["deny other.example"]);
+    expect(up.printed).toMatch(/was there 2 times; all of them are removed.*id console/);
   });
 
   it.each(["console", "own"])("keeps the resource in state when a deletion fails: the %s row's", async (failing) => {
@@ -338,29 +338,29 @@ describe("scope that changes next to a duplicate", () => {
     expect(tenant.service.entries).toMatchObject([{ id: own, verdict_scope: to }]);
   });
 
-  it.each([
-    ["is kept and reported if it differs", "by hand", ["console global by hand", "own graymail INC-7"]],
-    ["is removed and reported if it is as in the state", "INC-7", ["own graymail INC-7"]],
-  ])("is changed in a list's own row; the duplicate %s", async (_what, comment, held) => {
-    await using tenant = await permitting();
-    const list = resourceOf(tenant, "allowDenyList");
-    const declared = (key: string) => ({ entries: { [key]: "deny: INC-7", "other.example": "deny" } });
-    await list.up(declared(VALUE));
-    const [own] = tenant.service.entries;
-    Object.assign(own ?? {}, { id: "own" });
-    const duplicate = tenant.service.add({ ...deny, id: "console", comment });
-    tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
-    if (comment === "INC-7") tenant.service.entries.reverse();
-    await tenant.provider.nextRun();
-    const up = await list.up(declared(`${VALUE} (graymail)`));
-    expect(up, up.reasons.join()).toMatchObject({
-      outcome: "updated",
-      printed: expect.stringContaining("id console"),
-    });
-    const rows = tenant.service.entries.filter(({ value }) => value === VALUE);
-    expect(rows.map((row) => `${row.id} ${row.verdict_scope} ${row.comment}`).sort()).toEqual(held);
-    expect(await list.up(declared(`${VALUE} (graymail)`))).toMatchObject({ outcome: "same" });
-  });
+  it.each([["by hand"], ["INC-7"]])(
+    "is changed in a list's own row; the duplicate is removed and reported: %s",
+    async (comment) => {
+      await using tenant = await permitting();
+      const list = resourceOf(tenant, "allowDenyList");
+      const declared = (key: string) => ({ entries: { [key]: "deny: INC-7", "other.example": "deny" } });
+      await list.up(declared(VALUE));
+      const [own] = tenant.service.entries;
+      Object.assign(own ?? {}, { id: "own" });
+      const duplicate = tenant.service.add({ ...deny, id: "console", comment });
+      tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
+      if (comment === "INC-7") tenant.service.entries.reverse();
+      await tenant.provider.nextRun();
+      const up = await list.up(declared(`${VALUE} (graymail)`));
+      expect(up, up.reasons.join()).toMatchObject({
+        outcome: "updated",
+        printed: expect.stringContaining("id console"),
+      });
+      const rows = tenant.service.entries.filter(({ value }) => value === VALUE);
+      expect(rows.map((row) => `${row.id} ${row.verdict_scope} ${row.comment}`)).toEqual(["own graymail INC-7"]);
+      expect(await list.up(declared(`${VALUE} (graymail)`))).toMatchObject({ outcome: "same" });
+    },
+  );
 });
 
 describe("messages", () => {
