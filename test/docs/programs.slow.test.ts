@@ -26,29 +26,34 @@ const programs = markdownFiles()
   .flatMap((page) => page.fences.flatMap((fence) => programOf(page, fence)));
 
 describe("program in the docs", () => {
-  it.for(programs)("previews successfully: $where", async ({ file, text, language, settings }, { skip }) => {
-    const { missing, prepare } = LANGUAGES[language];
-    if (missing !== undefined) skip(missing);
-    const sandbox = await startSandbox({ scenario: "acme" });
-    await using directory = await EmptyDirectory.create();
-    try {
-      await cp(resolve("examples", `native-${language}`), directory.path, { recursive: true });
-      await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
-      for (const [path, shown] of [[file, text] as const, ...settings]) {
-        await mkdir(dirname(join(directory.path, path)), { recursive: true });
-        await writeFile(join(directory.path, path), shown);
+  // Go compiles its SDK of Pulumi for the first program, which takes minutes.
+  it.for(programs)(
+    "previews successfully: $where",
+    { timeout: 900_000 },
+    async ({ file, text, language, settings }, { skip }) => {
+      const { missing, prepare } = LANGUAGES[language];
+      if (missing !== undefined) skip(missing);
+      const sandbox = await startSandbox({ scenario: "acme" });
+      await using directory = await EmptyDirectory.create();
+      try {
+        await cp(resolve("examples", `native-${language}`), directory.path, { recursive: true });
+        await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
+        for (const [path, shown] of [[file, text] as const, ...settings]) {
+          await mkdir(dirname(join(directory.path, path)), { recursive: true });
+          await writeFile(join(directory.path, path), shown);
+        }
+        await using project = await EngineProject.at(directory.path, {
+          ...(await prepare(directory.path)),
+          EMAIL_SECURITY_BASE_URL: sandbox.url,
+          EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+        });
+        await project.succeed("stack", "init", "dev");
+        expect(await project.succeed("preview")).toContain("to create");
+      } finally {
+        await sandbox.close();
       }
-      await using project = await EngineProject.at(directory.path, {
-        ...(await prepare(directory.path)),
-        EMAIL_SECURITY_BASE_URL: sandbox.url,
-        EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
-      });
-      await project.succeed("stack", "init", "dev");
-      expect(await project.succeed("preview")).toContain("to create");
-    } finally {
-      await sandbox.close();
-    }
-  });
+    },
+  );
 });
 
 function programOf(page: FencedFile, fence: Fence): Program[] {
