@@ -17,7 +17,7 @@ import {
 } from "../settings/encoded-list";
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
 import { canonicalizeValue, inferEntryType } from "../settings/entry-value";
-import { canPrune } from "../settings/list-mode";
+import { canPrune, canPruneAny } from "../settings/list-mode";
 import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
 import { omitUndefined } from "../settings/omit-undefined";
 import { quote, sanitizeLine } from "../settings/text";
@@ -31,6 +31,9 @@ import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists
 import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./row-state";
 
 type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
+
+/** The reason for the changes of an entry and of the row in its other scope. */
+const SCOPE_CHANGED = "its scope was changed at the tenant since the stack's last run";
 
 /** The context for comparing a declared entry. */
 interface EntryContext {
@@ -105,7 +108,14 @@ export class ListComparison {
     this.changes.push({
       ...subject,
       sign,
-      ...omitUndefined({ before, mayReplace, why: describeExternalChange(list, key, row) }),
+      ...omitUndefined({
+        before,
+        mayReplace,
+        why:
+          row === undefined && this.#isScopeChanged(list, entry, removedRows)
+            ? SCOPE_CHANGED
+            : describeExternalChange(list, key, row),
+      }),
       after: pickEntryState(entry),
       ...this.#getDeclarationFields(list, key),
     });
@@ -168,6 +178,17 @@ export class ListComparison {
       message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: ${adopt}remove it in the console.`,
       subject: { kind: "entry", key },
     });
+  }
+
+  /** Whether somebody changed the scope of a declared entry. The list manages such a row, and the run changes it back. */
+  #isScopeChanged(list: DesiredList, entry: ListedEntry, removedRows: EntryContext["removedRows"]): boolean {
+    return this.#getRowsOfValue(entry).some(
+      (row) =>
+        removedRows.has(row) &&
+        row.list === entry.list &&
+        !canPrune(list.options["mode"], row.list) &&
+        !Object.hasOwn(list.stackContent ?? {}, encodeRowKey(row)),
+    );
   }
 
   /** Returns rows on the opposite list with the same value in another scope or of another type, which block the entry. */
@@ -248,7 +269,9 @@ export class ListComparison {
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.stackContent ?? {}, key) && !isUnmanaged(list.stackContent?.[key] ?? "")
             ? "no longer declared"
-            : `not declared, and the list is ${list.options["mode"]}`;
+            : canPruneAny(list.options["mode"])
+              ? `not declared, and the list is ${list.options["mode"]}`
+              : SCOPE_CHANGED;
       this.#addRemoval(list, key, row, reason, expired);
     }
   }

@@ -147,7 +147,7 @@ describe("approval", () => {
     });
     expect(fork).toMatchObject({
       code: 1,
-      log: expect.stringContaining("push the branch into this project"),
+      log: expect.stringContaining("Push the branch to this project"),
     });
   });
 });

@@ -75,7 +75,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
-  expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
+  expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then[^·]*manual\s+approval/);
   expect(planned.output).toMatch(/Changes of an earlier rollout in t0 have\s+not\s+passed/);
   // The reviewed plan includes the waves, so a looser one is rejected.
   const [, digest = "none"] = /--plan-digest (r2-\w+)/.exec(planned.output) ?? [];

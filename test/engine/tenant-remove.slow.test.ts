@@ -58,7 +58,7 @@ it("destroys only what the stack declared and continues after an interruption", 
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect((await fleet.pulumi("t1", "stack", "export").ended).output).toContain("no stack named");
   // Git doesn't have this version of the file.
-  expect(forgot.stdout).toContain("settings/t1.yaml stays");
+  expect(forgot.stdout).toContain("settings/t1.yaml is kept");
 });
 
 it("refuses removal during an open rollout but clears a stale lock", async () => {
@@ -77,7 +77,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
     const open = await remove("t1", ...more);
-    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/still has to change "t1".*ERR_ROLLOUT_BUSY/)]);
+    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/may still have to change "t1".*ERR_ROLLOUT_BUSY/)]);
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
@@ -123,7 +123,7 @@ it("keeps a skip until its stack is removed", async () => {
   const added = await run("tenant", "add", "t1");
   expect(added.code, added.output).toBe(0);
   expect(added.stdout).toContain("Its stack t1 was kept: the next rollout continues with its declarations.");
-  expect(added.stdout).toContain("That rollout changes nothing");
+  expect(added.stdout).toContain("That rollout would write nothing");
   expect(added.stdout).not.toContain("new stack");
   expect(added.stdout).toMatch(/Rollouts skip "t1", since .* \(its key is refused\)/);
   const commands = added.stdout.split("\n").filter((line) => /^(?:Next|Then): /.test(line));
@@ -158,6 +158,6 @@ it("keeps a skip until its stack is removed", async () => {
   expect(gone.stdout).toMatch(/No longer skipped, because its stack is gone: "t1", since .* \(leaves for good\)/);
   expect(await run("rollout", "skip")).toMatchObject({ stdout: "No tenant is skipped.\n" });
   const addRun = await run("tenant", "add", "t1");
-  expect(addRun.stdout).toContain("A first rollout, with a new stack, writes nothing");
+  expect(addRun.stdout).toContain("A first rollout, with a new stack, would write nothing");
   expect(addRun.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");
 });
