@@ -68,7 +68,7 @@ describe.each(keptReleases())("data from release %s", (release) => {
     const t0 = await world.repository("t0");
     const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
     ended(0, nothing);
-    expect(nothing.output).toContain("Plan: 0 to add, 0 to change, 0 to remove. 5 unchanged");
+    expect(nothing.output).toContain("No changes. 5 unchanged");
 
     // The journal contains the rollout that waits at its gate, and `resume` continues it.
     const waiting = await newest();
