@@ -53,7 +53,7 @@ describe.each([
     // The state records the conflicting deny, so that a run without a refresh reports it too.
     expect(await project.up()).toContain("id console-deny");
     expect(service.held()).toEqual(["allow evil.example", "allow partner.example", "deny partner.example"]);
-  }, 120_000);
+  });
 
   it("fails each `up --refresh` until the allow of an interrupted move is gone", async () => {
     await using stack = await createStack(ALLOW);
@@ -73,7 +73,7 @@ describe.each([
     );
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
     expect(service.held()).toEqual(["deny evil.example"]);
-  }, 120_000);
+  });
 
   it("removes a retained allow of another scope for a declared deny", async () => {
     await using stack = await createStack(
@@ -84,7 +84,7 @@ describe.each([
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
     expect(service.held()).toEqual(["deny evil.example"]);
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
   it("names duplicate and recreated rows before it removes them", async () => {
     await using stack = await createStack(DENY);
@@ -104,7 +104,7 @@ describe.each([
     expect(removed).toMatchObject({ code: 0, output: expect.stringContaining("id second") });
     expect(removed.output).toContain("id again");
     expect(service.entries).toEqual([]);
-  }, 120_000);
+  });
 
   it("renames an allow resource despite a conflicting console deny", async () => {
     await using stack = await createStack(ALLOW);
@@ -114,5 +114,5 @@ describe.each([
     const renamed = await project.run(...REFRESH);
     expect(renamed).toMatchObject({ code: 0, output: expect.stringContaining("id console") });
     expect(service.held()).toEqual(["allow evil.example", "deny evil.example"]);
-  }, 120_000);
+  });
 });

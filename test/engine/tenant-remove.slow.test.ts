@@ -77,7 +77,10 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
     const open = await remove("t1", ...more);
-    expect([open.code, open.stderr]).toEqual([1, expect.stringMatching(/may still have to change "t1".*ERR_ROLLOUT_BUSY/)]);
+    expect([open.code, open.stderr]).toEqual([
+      1,
+      expect.stringMatching(/may still have to change "t1".*ERR_ROLLOUT_BUSY/),
+    ]);
   }
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 

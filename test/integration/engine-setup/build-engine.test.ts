@@ -144,7 +144,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const log = fakeGo(workshop, { slow: true });
     const child = inChild(workshop);
     const exit = once(child, "exit");
-    await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 5_000 });
+    await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 30_000 });
     const left = readdirSync(getEngineDirectory(workshop));
     child.kill("SIGKILL");
     await exit;

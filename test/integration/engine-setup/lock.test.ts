@@ -34,7 +34,7 @@ it("admits one process at a time", async () => {
 it("passes to a waiting process when its holder is killed", async () => {
   using workshop = new Workshop();
   const killed = holder(workshop, 60_000);
-  await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 5_000 });
+  await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 30_000 });
   const children = [holder(workshop, 20), holder(workshop, 20), holder(workshop, 20)];
   const exits = children.map((child) => once(child, "exit"));
   killed.kill("SIGKILL");

@@ -153,7 +153,7 @@ it.each(["the command", "all that it started"])(
       stderr += text;
     });
     const ended = new Promise<number | null>((done) => child.once("close", done));
-    await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 20_000, interval: 20 });
+    await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 60_000, interval: 20 });
     expect(readFileSync(repository.at("settings.yaml"), "utf8")).toContain("evil.example");
     process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
     repository.write(".git/go", "");

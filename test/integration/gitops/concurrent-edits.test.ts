@@ -80,7 +80,7 @@ it("acquires the lock of a process killed during a commit", async () => {
   const killed = startCommand(repository.path, [
     ...["add", "deny", "one.example", "--offline", "--file", "settings.yaml", "--commit"],
   ]);
-  await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 20_000, interval: 20 });
+  await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 60_000, interval: 20 });
   expect(existsSync(repository.at(".git/email-security.lock"))).toBe(true);
   killed.child.kill("SIGKILL");
   await new Promise((done) => killed.child.once("exit", done));

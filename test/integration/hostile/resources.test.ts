@@ -225,7 +225,7 @@ describe("unreliable read of a list", () => {
 
   test.for(LIES)(
     "fails every operation without a write on %s",
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async ([_name, telling, reason]) => {
       await tenant.provider.nextRun();
       Object.assign(tenant, { telling, reads: 0 });

@@ -25,7 +25,7 @@ it("exits with a killed engine after printing its port", async () => {
   expect(JSON.parse(printed)).toMatch(/^\d+\n$/);
   expect(await isRunning(pid)).toBe(true);
   engine.kill("SIGKILL");
-  await expect.poll(() => isRunning(pid), { timeout: 5_000, interval: 50 }).toBe(false);
+  await expect.poll(() => isRunning(pid), { timeout: 30_000, interval: 50 }).toBe(false);
 });
 
 it("exits with a killed engine even behind a shell", async () => {
@@ -47,7 +47,7 @@ it("exits with a killed engine even behind a shell", async () => {
   const [, plugin = ""] = numbers;
   expect(await isRunning(plugin)).toBe(true);
   engine.kill("SIGKILL");
-  await expect.poll(() => isRunning(plugin), { timeout: 5_000, interval: 50 }).toBe(false);
+  await expect.poll(() => isRunning(plugin), { timeout: 30_000, interval: 50 }).toBe(false);
 });
 
 it("runs as a single file", async () => {

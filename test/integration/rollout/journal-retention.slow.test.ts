@@ -116,4 +116,4 @@ it("shows, compares and prunes rollouts from the command line", async () => {
     1,
     expect.stringContaining("was pruned: its files and plans were removed. Nothing was changed."),
   ]);
-}, 60_000);
+});

@@ -194,7 +194,7 @@ describe("notice delivery", () => {
         next: [],
       }));
     }
-    await vi.waitFor(() => expect(hook.received).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(hook.received).toHaveLength(2), { timeout: 30_000 });
     expect(await notifier.flush(500)).toBe("Some notices could not be delivered: slack took too long.");
   });
 
