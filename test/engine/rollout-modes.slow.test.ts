@@ -93,11 +93,11 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   expect(done.output).toContain("2 of 3 tenants have `onDrift: revert`");
   expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
-    "1 change of the files is not rolled out (or a refresh has read console changes into the state); `rollout` first",
+    "1 change of the files is not rolled out (or a refresh has read console changes into the state); run `rollout` first",
   );
   expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "done" });
   expect(writesOf(fleet.sandbox).sort()).toEqual([`DELETE /allow_deny_entries/${added}`, "POST /allow_deny_entries"]);
-  expect(flat(done)).toMatch(/t1: deny colleague\.example: added at the tenant, made by console on 2/);
+  expect(flat(done)).toMatch(/t1: deny colleague\.example: added at the tenant, created by console on 2/);
   expect(flat(done)).toContain("t0: 1 undeclared at the tenant");
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect(fleet.holds("t0")).toContain("deny colleague.example");

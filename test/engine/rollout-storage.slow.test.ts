@@ -113,7 +113,7 @@ it("stops when its journal can't grow and can be resumed", async () => {
   expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*up to 10 s/);
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
-  expect(output).toContain("0 of 2 tenants match their files, 0 failed, 2 pending");
+  expect(output).toContain("0 of 2 tenants match their files, 0 failed, and 2 are left");
   expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });

@@ -225,10 +225,10 @@ export const ROLLOUT_ERRORS = {
     means: "Everything was written, but the tenant doesn't match its files.",
     example: [
       'Everything was written, but "t0" doesn\'t match its files:',
-      '  "evil0.example" doesn\'t exist as declared',
-      '  "evil1.example" doesn\'t exist as declared',
-      '  "evil2.example" doesn\'t exist as declared',
-      '  "only-t0.example" doesn\'t exist as declared',
+      '  "evil0.example" is missing',
+      '  "evil1.example" is missing',
+      '  "evil2.example" is missing',
+      '  "only-t0.example" is missing',
     ].join("\n"),
     causes: [
       "somebody else, or another program, changes the tenant at the same time",
