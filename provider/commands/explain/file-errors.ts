@@ -77,7 +77,7 @@ export const FILE_ERRORS = {
   ERR_SETTINGS_WRITE: {
     means: "A file could not be written and is unchanged.",
     example:
-      "\"file/settings.yaml\" can't be written: ENOTDIR. It is unchanged: not a directory, lstat '/home/ci/acme/file/settings.yaml'",
+      "\"file/settings.yaml\" can't be written: ENOTDIR: not a directory, lstat '/home/ci/acme/file/settings.yaml'. It is unchanged",
     causes: [
       "the directory or the file is read-only, or belongs to another user",
       "the file has another name (hard link), which would keep the former content",

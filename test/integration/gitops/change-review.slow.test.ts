@@ -87,7 +87,7 @@ it("reports what an earlier run did not commit or push", async () => {
   expect((await email(...ADD_COMMAND)).stderr).toContain("It could not be pushed");
   const unpushed = await email(...ADD_COMMAND);
   expect(unpushed.stderr).toBe(
-    "The branch email-security/deny-evil.example-inc-1042 has not been pushed as it is. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
+    "The branch email-security/deny-evil.example-inc-1042 has not been pushed in its current state. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
   );
   expect(unpushed.code).toBe(2);
 

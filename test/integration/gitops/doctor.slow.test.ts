@@ -312,7 +312,7 @@ describe("email-security doctor", () => {
     const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] });
     expect(none.of("settings")).toMatchObject({
       health: "fail",
-      advice: expect.stringContaining('no settings file in "empty"'),
+      advice: expect.stringContaining('The directory "empty" contains no settings files'),
     });
   });
 });

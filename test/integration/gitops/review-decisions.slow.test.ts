@@ -117,7 +117,7 @@ it("writes nothing for an invalid decision", async () => {
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
     [
       ["keep", "base.example", "--reason", "in use"],
-      "stands in an included file (base.yaml:3); either `email-security review keep base.example --reason 'in use' --file base.yaml`, for all",
+      "is in an included file (base.yaml:3); either `email-security review keep base.example --reason 'in use' --file base.yaml`, for all",
     ],
     [
       ["drop", "base.example", "--reason", "x"],
@@ -126,7 +126,7 @@ it("writes nothing for an invalid decision", async () => {
     [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files; first run"],
     [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
     [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason contains text that a terminal"],
-    [["keep", "evil.example", "--reason", "x", "--by", " "], "--by says nothing"],
+    [["keep", "evil.example", "--reason", "x", "--by", " "], "--by has no content"],
   ];
   for (const [args, why] of refusals) {
     const run = await email("review", ...args);

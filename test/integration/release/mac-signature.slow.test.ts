@@ -26,7 +26,7 @@ it.skipIf(missing)(
       program.fill(0, digests, digests + 32);
     }
     expect(again.equals(signed)).toBe(true);
-    expect(() => signAdHoc(signed, "a.out")).toThrow("signed already");
+    expect(() => signAdHoc(signed, "a.out")).toThrow("is already signed");
   },
 );
 

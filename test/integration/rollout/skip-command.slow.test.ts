@@ -75,7 +75,7 @@ it("creates no journal when none exists", async () => {
   environment["EMAIL_SECURITY_DATABASE"] = directory.path("rollouts.db");
   expect(await skip("--reason", "why")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("Name the tenants"),
+    stderr: expect.stringContaining("Specify the tenants"),
   });
   expect(await unskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
 });

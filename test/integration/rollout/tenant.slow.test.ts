@@ -86,7 +86,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
       /^Committed settings\/hooli\.yaml, tenants\.yaml as \w+ on the new branch email-security\/tenant-hooli/,
     ),
   ]);
-  expect(added.stdout).toContain(
+  expect(added.stdout.replace(/\s+/g, " ")).toContain(
     "A first rollout, if there is no stack yet, would write nothing: the tenant matches its files.",
   );
   expect(directory.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
@@ -182,7 +182,7 @@ it("creates the first targets file", async () => {
   using directory = settingsRepository({ "readme.md": "" });
   const run = tenant(directory);
   const incomplete = await run("add", "empty", "--base-url", sandbox.url);
-  expect(incomplete.stderr).toContain("give --key-env VARIABLE");
+  expect(incomplete.stderr).toContain("set --key-env VARIABLE");
   const first = await run("add", "empty", "--base-url", sandbox.url, "--key-env", "EMPTY_KEY");
   expect(first.code, first.stderr).toBe(0);
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(
@@ -261,7 +261,7 @@ it("removes a tenant from the file that declares it", async () => {
   );
   const three = await run("remove", "three");
   expect([three.code, three.stderr]).toEqual([0, "Wrote tenants.yaml.\n"]);
-  expect(three.stdout).toContain("settings/baseline.yaml stays: the files of one include it.");
+  expect(three.stdout).toContain("settings/baseline.yaml is kept: the files of one include it.");
   expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
   const last = await run("add", "hooli", "--settings", "../hooli.yaml");
   expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("is outside this file's repository")]);

@@ -14,19 +14,19 @@ describe("an added entry", () => {
       "nobody approved",
       "Tomas Lindqvist",
       [],
-      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
+      'but the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "somebody else did",
       "Tomas Lindqvist",
       [{ login: "mei", commit: "head" }],
-      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
+      'but the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "they want changes",
       "Tomas Lindqvist",
       [{ login: "tomas-l", commit: "head", state: "CHANGES_REQUESTED" }],
-      'and the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
+      'but the last review of this change by "tomas-l" isn\'t an approval; let them approve it',
     ],
     [
       "who made the change approved",
@@ -113,8 +113,8 @@ describe("authorship of a commit", () => {
       writeFileSync(history.at("settings/acme.yaml"), tenant(old, entry({ approvedBy: "Mei Chen" }), also));
     });
     expect((await check(more.history, headOf(more.history))).told).toEqual([
-      expect.stringContaining('"also.example" declares that "Mei Chen" approved it, who wrote a commit'),
-      expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, who wrote a commit'),
+      expect.stringContaining('"also.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
+      expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
     ]);
   });
 });
@@ -141,7 +141,7 @@ describe("an approval", () => {
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
     expect((await check(history, [])).told).toEqual([
-      expect.stringContaining('"old.example" declares that "Somebody Gone" approved it, who was none of'),
+      expect.stringContaining('"old.example" declares that "Somebody Gone" approved it, but that person was not in'),
     ]);
   });
 });
@@ -196,7 +196,7 @@ describe("an existing entry", () => {
     expect(await check(history, [{ login: "tomas-l", commit: head }])).toEqual({
       told: [
         expect.stringContaining(
-          'settings/baseline.yaml:4 error approval-unproven: "old.example" says that "Somebody Gone"',
+          'settings/baseline.yaml:4 error approval-unproven: "old.example" declares that "Somebody Gone"',
         ),
       ],
       checked: 1,
@@ -210,7 +210,7 @@ describe("an existing entry", () => {
     using made = change({ "settings/other.yaml": tenant(old) });
     expect((await check(made.history, [])).told).toEqual([
       expect.stringMatching(
-        /^settings\/other\.yaml:4 error approval-unproven: "old\.example" says that "Somebody Gone"/,
+        /^settings\/other\.yaml:4 error approval-unproven: "old\.example" declares that "Somebody Gone"/,
       ),
     ]);
   });
@@ -282,7 +282,7 @@ describe("approval rules in a change", () => {
   ])("reject approvers that the change introduces: %s", async (_name, files) => {
     using made = change(files);
     const { told: lines } = await check(made.history, [{ login: "sock", commit: made.head }]);
-    expect(lines.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
+    expect(lines.filter((one) => one.includes('"partner.example" declares that'))).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string | undefined>]>([
