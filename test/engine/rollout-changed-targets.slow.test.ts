@@ -222,7 +222,7 @@ describe("rollback", () => {
     ]);
     const again = await fleet.rollout("rollback", "--yes", id);
     expect(summarizeRun(again), again.output).toEqual([1, []]);
-    expect(again.output).toMatch(/rolled back by \S+ already, but not in "t1" \(tenants\.yaml no longer contains it/);
+    expect(again.output).toMatch(/already rolled back by \S+, but not in "t1" \(tenants\.yaml no longer contains it/);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
 
     expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });

@@ -108,7 +108,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   ]);
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
-  expect((await fleet.rollout("rollback", id)).output).toMatch(/rolled back by \S+ already/);
+  expect((await fleet.rollout("rollback", id)).output).toMatch(/already rolled back by \S+/);
   // A repeated `rollback` without an ID doesn't roll back the rollout before it.
   expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
 

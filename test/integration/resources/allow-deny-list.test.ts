@@ -463,7 +463,7 @@ describe("partial failure", () => {
     // The number of failures, the errors they share, and the number of entries not attempted.
     expect(up.reasons).toHaveLength(3);
     expect(up.reasons.at(-1)).toMatch(
-      /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not tried, after others had failed: .*revoked/,
+      /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not attempted, because others failed: .*revoked/,
     );
     expect(tenant.writes().length).toBeLessThanOrEqual(64);
     expect(list.properties?.["entries"]).toEqual(many(1));
@@ -501,7 +501,7 @@ describe("order of changes", () => {
     });
     const up = await list.up({ entries: { "evil.example": "deny" } });
     expect(up.reasons.join("\n")).toContain(
-      "deny b.evil.example: stays, because deny evil.example, which would take its place, could not be added",
+      "deny b.evil.example: is kept, because its replacement deny evil.example could not be added",
     );
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
   });
@@ -545,19 +545,19 @@ describe("single program", () => {
     // The engine checks a replaced resource twice.
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
-      "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
+      "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is also declared at entries["evil.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
       "": expect.stringContaining('AllowDenyList "blocklist" too'),
     });
     expect(await checkEntry("single", { list: "deny", value: "x.example" })).toEqual({
       value:
-        '"deny x.example" is declared at entries["x.example"] of AllowDenyList "blocklist" too; keep one of the two',
+        '"deny x.example" is also declared at entries["x.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await checkEntry("free", { list: "deny", value: "free.example" })).toEqual({});
     expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
       "": expect.stringContaining(
-        '"deny free.example" is declared at value of AllowDenyEntry "free" too; keep one of the two',
+        '"deny free.example" is also declared at value of AllowDenyEntry "free"; keep one of the two',
       ),
     });
     expect(await check("fifth", { entries: { "own.example": "deny" } })).toEqual({});

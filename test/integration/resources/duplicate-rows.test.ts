@@ -43,7 +43,7 @@ describe("entry with duplicates", () => {
     expect(await entry.up({ ...allow, value: "partner.example" })).toMatchObject({ outcome: "created" });
     const { printed } = await entry.destroy();
     expect(tenant.service.held()).toEqual([]);
-    expect(printed).toContain("was there 2 times; all of them are removed");
+    expect(printed).toContain("existed 2 times; all of them are removed");
   });
 
   it("is removed with all its rows when one disappears meanwhile", async () => {

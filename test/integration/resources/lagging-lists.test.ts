@@ -158,7 +158,7 @@ describe("alias of a primary mailbox", () => {
     const first = await vip.up({ email: alias, comment: "CFO" });
     expect(first.outcome).toBe("partial");
     expect(first.failures[""]).toContain(
-      `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} in place of ${alias}, then run again. [ERR_VIP_ALIAS]`,
+      `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} instead of ${alias}, then run again. [ERR_VIP_ALIAS]`,
     );
     expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
     // Declares the mailbox, as the message advises.
@@ -174,7 +174,7 @@ describe("alias of a primary mailbox", () => {
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: alias });
     expect(outcome).toBe("failed");
-    expect(failures[""]).toMatch(/is a VIP already, and nothing was changed/);
+    expect(failures[""]).toMatch(/is already a VIP, and nothing was changed/);
     expect(tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment).toBe("By hand");
   });
 

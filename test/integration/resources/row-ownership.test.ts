@@ -151,7 +151,7 @@ describe("second row of the same value", () => {
     await tenant.provider.nextRun();
     const { printed } = await resource.destroy();
     expect(idsOf(tenant)).toEqual([]);
-    expect(printed).toMatch(/was there 2 times; all of them are removed/);
+    expect(printed).toMatch(/existed 2 times; all of them are removed/);
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 

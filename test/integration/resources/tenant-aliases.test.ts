@@ -142,7 +142,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   await using there = await processOf(next, "sandbox-acme-ci", other.url);
   const gone = there.resource("allowDenyEntry");
   await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
-    /elsewhere\.example belongs to 127\.0\.0\.1:\d+, and this run reaches 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
+    /elsewhere\.example belongs to 127\.0\.0\.1:\d+, but this run uses 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
   );
   await expect(there.resource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
     /ERR_OTHER_TENANT/,

@@ -113,7 +113,7 @@ describe("create", () => {
       ...READ_VIPS,
       'PATCH /vip_employees {"email":"yuki.sato@acme.example","comment":"Signs payments"} 200',
     ]);
-    await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was a VIP already, with the comment "?"');
+    await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was already a VIP, with the comment "?"');
   });
 
   it("uses the stored row of a VIP that is also auto-detected", async () => {

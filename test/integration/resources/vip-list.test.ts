@@ -233,7 +233,9 @@ describe("existing VIPs and exclusions", () => {
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
     const up = await list.up({ members: many(3) });
-    expect(up.printed).toContain(`${person(1)} was a VIP already; its comment is now as declared, and was: "by hand"`);
+    expect(up.printed).toContain(
+      `${person(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
+    );
   });
 });
 
