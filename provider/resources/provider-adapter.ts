@@ -174,11 +174,11 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     const explanation = `${names} belongs to ${otherTenantName}, but this run uses ${session.getTenantLabel()}`;
     if (outputs["onDelete"] !== "keep" && !declaredItems.every(({ key }) => isDeclared(key))) {
       throw new OtherTenantError(
-        `${explanation}, so nothing was deleted. If that is another name of the same tenant, and you want to delete it, use the console; otherwise run with the previous address. To only remove it from the state: \`pulumi state delete\` with its URN.`,
+        `${explanation}, so nothing was deleted. If that is another name of the same tenant, and the deletion is intended, delete it in the console; otherwise run with the previous address. To only remove it from the state: \`pulumi state delete\` with its URN.`,
       );
     }
     log(
-      `${explanation}: nothing was deleted there. If that is another tenant and you want to delete it, delete it there.`,
+      `${explanation}: nothing was deleted there. If that is another tenant, and the deletion is intended, delete it there.`,
     );
   };
   /** For a resource that isn't in the state: only the configured domains can reveal a wrong tenant. */

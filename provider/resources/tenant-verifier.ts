@@ -184,7 +184,9 @@ export class TenantVerifier {
       if (!(error instanceof EmailSecurityError)) throw error;
       // If the VIPs are needed, their own read reports the failure. A failed comparison alone must not prevent a deny
       // entry for a tenant under attack.
-      this.#options.log(`The tenant could not be verified by its people: ${formatErrorWithCode(error)}`);
+      this.#options.log(
+        `The tenant could not be verified by the mail domains of its people: ${formatErrorWithCode(error)}`,
+      );
       return undefined;
     }
   }

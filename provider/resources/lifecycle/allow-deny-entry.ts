@@ -141,8 +141,11 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     );
     const undeclarableCount = rows.length - declared.length;
     if (undeclarableCount > 0) {
-      const entries = undeclarableCount === 1 ? "1 entry" : `${undeclarableCount} entries`;
-      log(`Left out: ${entries} that no program can declare. \`email-security export\` lists them, with the reasons.`);
+      const [entries, detailsText] =
+        undeclarableCount === 1
+          ? ["1 entry", "it, with the reason"]
+          : [`${undeclarableCount} entries`, "them, with the reasons"];
+      log(`Left out: ${entries} that no program can declare. \`email-security export\` lists ${detailsText}.`);
     }
     const byValue = Map.groupBy(rows, getRowNaturalKey);
     return declared.map((row) => ({

@@ -30,7 +30,9 @@ function logDuplicates<Row>(
       `The service has ${allRows.length} copies of the same element. This resource manages ${describe(chosen)}; the others are: ${visibleText}${moreText}. Removing it from its list removes all of them. Remove the extra ones in the console.`,
     );
   }
-  if (multiple.length > MAX_SHOWN) log(`The service has several copies of ${multiple.length - MAX_SHOWN} more.`);
+  const hiddenCount = multiple.length - MAX_SHOWN;
+  if (hiddenCount > 0)
+    log(`The service has several copies of ${hiddenCount} more ${hiddenCount === 1 ? "element" : "elements"}.`);
 }
 
 /** Reports duplicate entries. */

@@ -43,7 +43,7 @@ export function logAdopted(
   const outcome =
     differingFields.length === 0
       ? ", unchanged: deleting the resource deletes it."
-      : `; its ${differingFields.join(" and ")} now matches the declaration.`;
+      : `; its ${differingFields.join(" and ")} now ${differingFields.length === 1 ? "matches" : "match"} the declaration.`;
   log(`${action} ${describeExistingEntry(row)}${outcome}`);
 }
 
@@ -66,7 +66,7 @@ export async function patchEntry(
       ? formatCommentAdvice(inputs.comment, row.comment)
       : "Check it in the console, then run again with a refresh.";
     throw new NotAppliedError(
-      `The service reported success for the change of ${Object.keys(requestedChange).join(", ")} of ${quote(inputs.value)}, but ${missedFields.join(", ")} doesn't match the request: the entry is ${describeExistingEntry(row)}. ${advice}`,
+      `The service reported success for the change of the ${Object.keys(requestedChange).join(" and ")} of ${quote(inputs.value)}, but its ${missedFields.join(" and ")} ${missedFields.length === 1 ? "doesn't" : "don't"} match the request: the entry is ${describeExistingEntry(row)}. ${advice}`,
     );
   }
   return row;

@@ -13,8 +13,10 @@ import type { ListInputs, ListObservation, ListResource } from "./list-resource"
 export function logKept(kind: ListKind, known: EncodedList, declared: EncodedList, { log }: LifecycleContext): void {
   const keptKeys = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
   if (keptKeys.length === 0) return;
-  const forgetsText = keptKeys.length === 1 ? "removed from the stack's state" : "forgets them";
-  log(`${formatItemCount(keptKeys.length, kind)} stay (onDelete: "keep"): only the stack ${forgetsText}.`);
+  const [stays, subject] = keptKeys.length === 1 ? ["stays", "it is"] : ["stay", "they are"];
+  log(
+    `${formatItemCount(keptKeys.length, kind)} ${stays} (onDelete: "keep"): ${subject} only removed from the stack's state.`,
+  );
 }
 
 export function logDeclaredElsewhere<Inputs extends ListInputs>(

@@ -127,9 +127,11 @@ async function excludeRemoved(
     excludedEmails.push(email);
   });
   if (excludedEmails.length === 0) return;
-  const predicate = excludedEmails.length === 1 ? "is no longer a VIP, and stays" : "are no longer VIPs, and stay";
+  const names = formatItemNames(excludedEmails.sort());
   log(
-    `${formatItemNames(excludedEmails.sort())} ${predicate} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
+    excludedEmails.length === 1
+      ? `${names} is no longer a VIP, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`
+      : `${names} are no longer VIPs, and stay excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
   );
 }
 
@@ -177,9 +179,11 @@ async function lookUp({ tenant, log }: LifecycleContext): Promise<ImportedList> 
   const rows = await tenant.readAllVips();
   const automatic = rows.filter(isAutoDetected).length;
   if (automatic > 0) {
-    const predicate =
-      automatic === 1 ? "1 VIP from automatic detection is" : `${automatic} VIPs from automatic detection are`;
-    log(`${predicate} not declared: detection maintains them.`);
+    log(
+      automatic === 1
+        ? "1 VIP from automatic detection is not declared: detection maintains it."
+        : `${automatic} VIPs from automatic detection are not declared: detection maintains them.`,
+    );
   }
   const declarableVips = rows.filter((row) => !isAutoDetected(row)).map((row) => buildDeclarableVip(row));
   return {

@@ -131,7 +131,7 @@ function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, emai
   const outcomeText =
     newMailboxes.size > 0
       ? `the service made ${primariesText} a VIP instead, which is now in the stack's state`
-      : `${primariesText} is already a VIP, and nothing was changed`;
+      : `${primariesText} is already a VIP, so nothing was changed`;
   return new VipAliasError(
     `${email} can't be a VIP under this address: it is an alias, and ${outcomeText}. Declare ${primariesText} instead of ${email}, then run again.`,
     { primaries, added: addedMailboxes },

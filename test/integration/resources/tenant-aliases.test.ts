@@ -98,7 +98,9 @@ it.each([
   sandbox.clearRequests();
   await gone.resource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
   expect(removals()).toEqual([]);
-  expect((await gone.printedSoFar()).join("\n")).toContain(`${value} on the deny list stays: the program declares it`);
+  expect((await gone.printedSoFar()).join("\n")).toContain(
+    `${value} on the deny list is kept: the program declares it`,
+  );
 });
 
 it("deletes an entry whose value another tenant's Provider declares", async () => {
@@ -151,7 +153,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   await gone.declare(args);
   await gone.delete(id, properties, inputs);
   expect((await there.printedSoFar()).join("\n")).toMatch(
-    /elsewhere\.example belongs to .*: nothing was deleted there\. Where that is another tenant, delete it there/,
+    /elsewhere\.example belongs to .*: nothing was deleted there\. If that is another tenant, and the deletion is intended, delete it there/,
   );
   expect(other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))).toEqual([]);
 });
