@@ -3,26 +3,24 @@ import { pickMetadata } from "../files/element-fields";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
-import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { isContradiction } from "../settings/contradiction";
 import {
   decodeEntry,
   decodeVip,
   type EncodedList,
   encodeEntry,
-  encodeEntryKey,
   encodeVip,
   isUnmanaged,
   type ListedEntry,
 } from "../settings/encoded-list";
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
-import { canonicalizeValue, inferEntryType } from "../settings/entry-value";
+import { canonicalizeValue } from "../settings/entry-value";
 import { canPrune, canPruneAny } from "../settings/list-mode";
 import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
 import { omitUndefined } from "../settings/omit-undefined";
-import { quote, sanitizeLine } from "../settings/text";
+import { sanitizeLine } from "../settings/text";
 import { isStoredRow } from "../tenant";
 import type { UnratedChange } from "./change-rating";
+import { buildContradictionFinding, contradictsDeclaredDeny } from "./contradicting-allows";
 import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
 import { describeExternalChange } from "./last-applied-state";
 import type { ObservedState } from "./observed-state";
@@ -373,7 +371,7 @@ export class ListComparison {
       const text = encodeEntry(row);
       const key = keys?.get(row) ?? encodeRowKey(row);
       if (isIgnored("entry", key, text)) continue;
-      if (row.list === "allow" && this.#isDenied(row)) this.#warnContradiction(row);
+      if (contradictsDeclaredDeny(row, this.#desired)) this.findings.push(buildContradictionFinding(row));
       const entry = decodeEntry(key, text);
       const subject = entry === undefined ? { kind: "entry" as const, key, value: key } : getEntrySubject(entry, key);
       unmanagedItems.push({ ...subject, before: getEntryRowState(row) });
@@ -383,32 +381,6 @@ export class ListComparison {
       unmanagedItems.push({ kind: "vip", key, value: key, before: getVipRowState(row) });
     }
     return unmanagedItems.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
-  }
-
-  /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */
-  #isDenied(row: AllowDenyEntryRow): boolean {
-    const { value, verdict_scope } = row;
-    // The value of a declared entry implies its type.
-    const entryType = inferEntryType(value) ?? row.entry_type;
-    const keys = KNOWN_VERDICT_SCOPES.map((verdictScope) => encodeEntryKey({ value, entryType, verdictScope }));
-    return this.#desired.lists.some(({ kind, declared }) =>
-      keys.some((key) => {
-        const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
-        const entry = text === undefined ? undefined : decodeEntry(key, text);
-        return entry?.list === "deny" && isContradiction(entry, { ...row, verdictScope: verdict_scope });
-      }),
-    );
-  }
-
-  /** Some services hold one value on both lists: the declared entry exists but is contradicted. */
-  #warnContradiction(row: AllowDenyEntryRow): void {
-    const key = encodeRowKey(row);
-    this.findings.push({
-      code: "contradicted",
-      level: "warning",
-      message: `${quote(row.value)} is denied, and the tenant allows it too, and no file declares that. The service's reference does not say which of the two decides; remove the allow at the tenant.`,
-      subject: { kind: "entry", key },
-    });
   }
 
   /** Returns the undeclared rows with unique keys. */

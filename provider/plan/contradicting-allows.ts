@@ -1,0 +1,35 @@
+import type { AllowDenyEntryRow } from "../client";
+import type { Finding } from "../files/finding";
+import { encodeRowKey } from "../resources/lifecycle/entry-match";
+import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { isContradiction } from "../settings/contradiction";
+import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
+import { inferEntryType } from "../settings/entry-value";
+import { quote } from "../settings/text";
+import type { DesiredState } from "./desired-state";
+
+/** Returns whether a row is an allow whose value is declared as a deny with an overlapping scope. */
+export function contradictsDeclaredDeny(row: AllowDenyEntryRow, { lists }: Pick<DesiredState, "lists">): boolean {
+  const { list, value, verdict_scope } = row;
+  if (list !== "allow") return false;
+  // The value of a declared entry implies its type.
+  const entryType = inferEntryType(value) ?? row.entry_type;
+  const keys = KNOWN_VERDICT_SCOPES.map((verdictScope) => encodeEntryKey({ value, entryType, verdictScope }));
+  return lists.some(({ kind, declared }) =>
+    keys.some((key) => {
+      const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
+      const entry = text === undefined ? undefined : decodeEntry(key, text);
+      return entry?.list === "deny" && isContradiction(entry, { ...row, verdictScope: verdict_scope });
+    }),
+  );
+}
+
+/** Some services hold one value on both lists: the declared entry exists but is contradicted. */
+export function buildContradictionFinding(row: AllowDenyEntryRow): Finding {
+  return {
+    code: "contradicted",
+    level: "warning",
+    message: `${quote(row.value)} is denied, and the tenant allows it too, and no file declares that. The service's reference does not say which of the two decides; remove the allow at the tenant.`,
+    subject: { kind: "entry", key: encodeRowKey(row) },
+  };
+}
