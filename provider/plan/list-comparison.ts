@@ -14,7 +14,7 @@ import {
 } from "../settings/encoded-list";
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
 import { canonicalizeValue } from "../settings/entry-value";
-import { canPrune, canPruneAny } from "../settings/list-mode";
+import { canPrune } from "../settings/list-mode";
 import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
 import { omitUndefined } from "../settings/omit-undefined";
 import { sanitizeLine } from "../settings/text";
@@ -110,9 +110,7 @@ export class ListComparison {
         before,
         mayReplace,
         why:
-          row === undefined && this.#isScopeChanged(list, entry, removedRows)
-            ? SCOPE_CHANGED
-            : describeExternalChange(list, key, row),
+          row === undefined && prior.changedScopeKeys.has(key) ? SCOPE_CHANGED : describeExternalChange(list, key, row),
       }),
       after: pickEntryState(entry),
       ...this.#getDeclarationFields(list, key),
@@ -178,17 +176,6 @@ export class ListComparison {
     });
   }
 
-  /** Whether somebody changed the scope of a declared entry. The list manages such a row, and the run changes it back. */
-  #isScopeChanged(list: DesiredList, entry: ListedEntry, removedRows: EntryContext["removedRows"]): boolean {
-    return this.#getRowsOfValue(entry).some(
-      (row) =>
-        removedRows.has(row) &&
-        row.list === entry.list &&
-        !canPrune(list.options["mode"], row.list) &&
-        !Object.hasOwn(list.stackContent ?? {}, encodeRowKey(row)),
-    );
-  }
-
   /** Returns rows on the opposite list with the same value in another scope or of another type, which block the entry. */
   #findBlockingRows(
     entry: ListedEntry,
@@ -242,7 +229,11 @@ export class ListComparison {
     };
   }
 
-  #addRemovals(list: DesiredList, { content }: Pick<PriorList<unknown>, "content">, toRemove: RemovalCandidates): void {
+  #addRemovals(
+    list: DesiredList,
+    { content, changedScopeKeys }: PriorList<unknown>,
+    toRemove: RemovalCandidates,
+  ): void {
     const kind = getListKind(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.lastConfirmedRemovals;
@@ -267,9 +258,9 @@ export class ListComparison {
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.stackContent ?? {}, key) && !isUnmanaged(list.stackContent?.[key] ?? "")
             ? "no longer declared"
-            : canPruneAny(list.options["mode"])
-              ? `not declared, and the list is ${list.options["mode"]}`
-              : SCOPE_CHANGED;
+            : changedScopeKeys.has(key)
+              ? SCOPE_CHANGED
+              : `not declared, and the list is ${list.options["mode"]}`;
       this.#addRemoval(list, key, row, reason, expired);
     }
   }

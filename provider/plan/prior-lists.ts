@@ -1,7 +1,14 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { matchChangedScopes } from "../resources/lifecycle/changed-scopes";
 import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
-import { type EncodedList, encodeEntry, encodeVip, isUnmanaged, markUnmanaged } from "../settings/encoded-list";
+import {
+  type EncodedList,
+  encodeEntry,
+  encodeEntryKey,
+  encodeVip,
+  isUnmanaged,
+  markUnmanaged,
+} from "../settings/encoded-list";
 import { canPruneAny } from "../settings/list-mode";
 import { createPruneFilter } from "../settings/list-safeguards";
 import { type DesiredList, getListKind } from "./desired-state";
@@ -12,13 +19,15 @@ export interface PriorList<Row> {
   readonly rows: ReadonlyMap<string, Row>;
   /** Rows that the list prunes only after a refresh has shown them. */
   readonly laterRemovals: readonly Row[];
+  /** The keys in the state, and the present keys, of entries whose scope somebody changed at the tenant. */
+  readonly changedScopeKeys: ReadonlySet<string>;
 }
 
 /** Returns the content of the list's state after a refresh, which a run is based on, with its rows. */
 export function buildPriorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
   const lastKnown = list.stackContent ?? {};
   const match = new EntryMatch(lastKnown, keyed);
-  matchChangedScopes(match, lastKnown);
+  const changedScopes = matchChangedScopes(match, lastKnown).changes;
   const rows = new Map<string, AllowDenyEntryRow>();
   const content: Record<string, string> = {};
   const isPruned = createPruneFilter(getListKind(list), list.lastOptions ?? list.options);
@@ -35,7 +44,8 @@ export function buildPriorEntries(list: DesiredList, keyed: KeyedRows): PriorLis
     content[key] = markUnmanaged(encodeEntry(row));
     rows.set(key, row);
   }
-  return { content, rows, laterRemovals };
+  const changedScopeKeys = new Set(changedScopes.flatMap(({ entry, key }) => [encodeEntryKey(entry), key]));
+  return { content, rows, laterRemovals, changedScopeKeys };
 }
 
 export function buildPriorVips(
@@ -59,7 +69,7 @@ export function buildPriorVips(
     content[key] = markUnmanaged(encodeVip(row));
     rows.set(key, row);
   }
-  return { content, rows, laterRemovals };
+  return { content, rows, laterRemovals, changedScopeKeys: new Set() };
 }
 
 /** Returns the undeclared rows that a list prunes, and therefore manages, from its second run on. */
