@@ -109,10 +109,15 @@ export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists):
 
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
 export function buildRenamedTenantBlocker(
-  { target: { name, place, stack: newStack }, hasStack = false }: Pick<NewTenant, "target" | "hasStack">,
-  { stack, project, takenBy, skip, unskipCommand, evidence, orphanedElements }: FormerStack,
+  tenant: TenantWithStack,
+  former: FormerStack,
   commands: StackCommands,
 ): PlanBlocker | undefined {
+  const {
+    target: { name, place },
+    hasStack = false,
+  } = tenant;
+  const { stack, skip, unskipCommand, evidence, orphanedElements } = former;
   if (!isForgotten({ orphanedElements, skip })) return undefined;
   const visibleText = orphanedElements.slice(0, MAX_LISTED).join(", ");
   const hiddenElements = orphanedElements.slice(MAX_LISTED).map((text) => ({
@@ -120,45 +125,15 @@ export function buildRenamedTenantBlocker(
     isLingering: true,
   }));
   const suffix = hiddenElements.length === 0 ? "" : `, and ${describeHidden(hiddenElements)}`;
-  const file = place.file === "tenants.yaml" ? "" : ` --targets ${quoteShellWord(place.file)}`;
-  const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
-  const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
-  const quotedFile = quote(place.file, 300);
   if (skip !== undefined && unskipCommand !== undefined) {
     const keep =
-      stack === name
-        ? `take \`stack\` out of its lines in ${quotedFile}`
-        : `\`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\``;
+      stack === name ? `take \`stack\` out of its lines in ${quote(place.file, 300)}` : formatRename(tenant, stack);
     return {
       code: "renamed-tenant",
       message: `${quote(name)} has a new stack, and rollouts skip a tenant that the targets file doesn't name any more: ${formatSkip(skip)}. Nothing shows whether it is the same tenant, because ${evidence}. If it is, keep the skip: ${keep}. Otherwise, end the skip: \`${unskipCommand}\``,
     };
   }
-  const [ownerText, instructions] =
-    takenBy !== undefined
-      ? [
-          `, which now belongs to ${quote(takenBy.name)} in the targets file`,
-          `If the tenant was renamed, keep its stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
-        ]
-      : project !== undefined
-        ? [
-            ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${quotedFile} again. If that project continues to manage the tenant, remove the tenant from ${quotedFile}.`,
-          ]
-        : stack === name
-          ? [
-              NO_OWNER_TEXT,
-              `If it is the same tenant, keep its stack, and ${effect}: remove \`stack\` from its lines in ${quotedFile}. ${remove}`,
-            ]
-          : hasStack
-            ? [
-                NO_OWNER_TEXT,
-                `If it is the same tenant, keep its former stack, and ${effect}: in ${quotedFile}, write \`stack: ${stack}\` for ${quote(name)}. ${remove}`,
-              ]
-            : [
-                NO_OWNER_TEXT,
-                `If the tenant was renamed, keep its stack, and ${effect}: \`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\`. ${remove}`,
-              ];
+  const { ownerText, instructions } = describeFormerStack(tenant, former, commands);
   const pronoun = orphanedElements.length === 1 ? "it" : "them";
   const sentences = [
     `${quote(name)} has ${hasStack ? "another stack, which no rollout has used" : "a new stack"}, but looks like the tenant of the stack ${quote(stack)}${ownerText}: ${evidence}.`,
@@ -171,6 +146,49 @@ export function buildRenamedTenantBlocker(
     instructions,
   ];
   return { code: "renamed-tenant", message: sentences.join(" ") };
+}
+
+type TenantWithStack = Pick<NewTenant, "target" | "hasStack">;
+
+/** Describes to whom a tenant's likely former stack belongs now, and how to keep or remove the stack. */
+function describeFormerStack(
+  tenant: TenantWithStack,
+  { stack, project, takenBy, orphanedElements }: FormerStack,
+  commands: StackCommands,
+): { readonly ownerText: string; readonly instructions: string } {
+  const { name, place, stack: newStack } = tenant.target;
+  const file = quote(place.file, 300);
+  const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
+  if (takenBy !== undefined) {
+    return {
+      ownerText: `, which now belongs to ${quote(takenBy.name)} in the targets file`,
+      instructions: `If the tenant was renamed, keep its stack, and ${effect}: in ${file}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
+    };
+  }
+  if (project !== undefined) {
+    return {
+      ownerText: ` of the project ${quote(project)}`,
+      instructions: `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${file} again. If that project continues to manage the tenant, remove the tenant from ${file}.`,
+    };
+  }
+  const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
+  return { ownerText: NO_OWNER_TEXT, instructions: `${formatKeepAdvice(tenant, stack, effect)} ${remove}` };
+}
+
+/** Explains how to assign the former stack to the tenant, if no other tenant has it. */
+function formatKeepAdvice(tenant: TenantWithStack, stack: string, effect: string): string {
+  const { name, place } = tenant.target;
+  const file = quote(place.file, 300);
+  if (stack === name)
+    return `If it is the same tenant, keep its stack, and ${effect}: remove \`stack\` from its lines in ${file}.`;
+  return tenant.hasStack === true
+    ? `If it is the same tenant, keep its former stack, and ${effect}: in ${file}, write \`stack: ${stack}\` for ${quote(name)}.`
+    : `If the tenant was renamed, keep its stack, and ${effect}: ${formatRename(tenant, stack)}.`;
+}
+
+function formatRename({ target: { name, place } }: TenantWithStack, stack: string): string {
+  const file = place.file === "tenants.yaml" ? "" : ` --targets ${quoteShellWord(place.file)}`;
+  return `\`email-security tenant rename ${quoteShellWord(stack)} ${quoteShellWord(name)}${file}\``;
 }
 
 const MAX_LISTED = 5;
