@@ -68,7 +68,7 @@ export function getRowNaturalKey({ entry_type, value }: Pick<AllowDenyEntryRow, 
   return buildNaturalKey(entry_type, value);
 }
 
-/** Returns the key of an entry's value, by which the snapshots index rows. */
+/** Returns the key for looking up the rows of a value in the snapshots. */
 export function getRowValueKey({ value }: Pick<AllowDenyEntryRow, "value">): string {
   return canonicalizeValue(value);
 }

@@ -94,8 +94,8 @@ function describeCoveringRows(
   byList.delete(section);
   return [...byList].map(([list, listRows]) => {
     const listValues = [...new Set(listRows.map(({ value }) => value))];
-    const verb = listValues.length === 1 ? "covers" : "cover";
-    return `The tenant has ${formatFirst(listValues, (value) => quote(value))}, which ${verb} it, on its ${excerpt(list)} list.`;
+    const predicate = listValues.length === 1 ? "covers" : "cover";
+    return `The tenant has ${formatFirst(listValues, (value) => quote(value))}, which ${predicate} it, on its ${excerpt(list)} list.`;
   });
 }
 

@@ -14,7 +14,7 @@ const LABEL_VALUE_PATTERN = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
 const labelValueSchema = buildTextSchema("a text")
   .regex(LABEL_VALUE_PATTERN, {
-    error: ({ input }) => `is ${quote(input)}; write 1 to 200 characters without commasor surrounding white space`,
+    error: ({ input }) => `is ${quote(input)}; write 1 to 200 characters without commas or surrounding white space`,
   })
   .refine(isPrintable, "contains an invisible character; remove it");
 

@@ -266,7 +266,7 @@ describe("a mistake in one place", () => {
     ],
     [
       "tenants: { acme: { labels: { ring: 'a,b' } } }",
-      '6:36 ring is "a,b"; write 1 to 200 characters without commasor surrounding white space',
+      '6:36 ring is "a,b"; write 1 to 200 characters without commas or surrounding white space',
     ],
     [
       "tenants: { acme: { labels: { ring=x: a } } }",
