@@ -102,6 +102,29 @@ tenants:
   });
 });
 
+it("shows the removals of a tenant that gets a stack made without a rollout", async () => {
+  const { fleet, settings } = await withPartner();
+  await using _ = fleet;
+  await fleet.write("settings/hand.yaml", settings);
+  fleet.environment[keyVariable("hand")] = fleet.environment[keyVariable("t0")];
+  for (const args of [
+    ["stack", "select", "--create"],
+    ["up", "--yes", "--skip-preview"],
+  ]) {
+    const { code, output } = await fleet.pulumi("hand", ...args).ended;
+    expect(code, output).toBe(0);
+  }
+  await fleet.targets({ about: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
+  expect(await refusedRollout(fleet, [])).toMatch(
+    /t0 \[renamed-tenant\].*another stack, which no rollout has used.*of the stack "t0".*declared allow partner\.example/,
+  );
+  // As it says.
+  await fleet.targets({ about: (name) => (name === "t0" ? "{ stack: t0 }" : "{}") });
+  const done = await fleet.rollout("--yes");
+  expect(done.code, done.output).toBe(0);
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+});
+
 it("prints a command that forgets a removed tenant's stack from anywhere", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const first = await fleet.rollout("--yes");

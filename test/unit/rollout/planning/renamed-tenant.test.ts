@@ -3,7 +3,11 @@ import type { AllowDenyEntryRow } from "../../../../provider/client";
 import type { DesiredState, StackLists } from "../../../../provider/plan/desired-state";
 import { buildObservedState, getObservedIdentity } from "../../../../provider/plan/observed-state";
 import type { Target } from "../../../../provider/rollout/model/target";
-import { findFormerStack, type OrphanedStack } from "../../../../provider/rollout/planning/renamed-tenant";
+import {
+  buildRenamedTenantBlocker,
+  findFormerStack,
+  type OrphanedStack,
+} from "../../../../provider/rollout/planning/renamed-tenant";
 
 const BASE_URL = "https://settings.example";
 const AT = "2026-11-21T00:00:00.000Z";
@@ -71,4 +75,32 @@ it.each([
     orphan("t9", [], { ...(skip && { skip }), unskipCommand: "email-security rollout unskip t9" }),
   ];
   expect(findFormerStack({ ...tenant, desired }, orphans)).toMatchObject({ stack });
+});
+
+it("accepts only an identity as evidence for a tenant whose stack exists", () => {
+  const last = { rollout: record.rollout, settings: target.settings };
+  const moved = { ...tenant, hasStack: true };
+  const skip = { name: "t9", reason: "frozen by the customer", sinceMs: 0, by: "dana" };
+  const uncreated = orphan("t9", [], { skip, unskipCommand: "email-security rollout unskip t9" });
+  expect(findFormerStack(moved, [orphan("other", ALLOWED, { last }), uncreated])).toBeUndefined();
+  expect(findFormerStack(moved, [orphan("t0", ["one.example"], { record })])).toMatchObject({ stack: "t0" });
+});
+
+it("blocks a tenant that gets another stack, and advises keeping the former one", () => {
+  const moved = { ...tenant, hasStack: true };
+  const former = findFormerStack(moved, [orphan("t0", ["one.example"], { record })]);
+  if (former === undefined) throw new Error("no former stack");
+  const commands = {
+    formatStackName: String,
+    formatCommand: (command: string, stack: string) => `${command} ${stack}`,
+  };
+  const place = { file: "tenants.yaml", line: 3 } as Target["place"];
+  const message = buildRenamedTenantBlocker(
+    { target: { ...target, place }, hasStack: true },
+    former,
+    commands,
+  )?.message;
+  expect(message).toContain('"acme" has another stack, which no rollout has used');
+  expect(message).toContain("That stack declared allow one.example. The tenant still has it");
+  expect(message).toContain('in "tenants.yaml", write `stack: t0` for "acme".');
 });
