@@ -144,7 +144,7 @@ export function findProgramFiles(directories: readonly string[], name: string): 
 async function checkEngine(command: string, context: EngineSearchContext): Promise<SemanticVersion | string> {
   const text = await readEngineVersion(command, context);
   const version = parseVersion(text);
-  if (!version) return `${command}: \`pulumi version\` gave ${text}`;
+  if (!version) return `${command}: \`pulumi version\` printed ${text}`;
   if (!isAtLeast(version, MINIMUM_VERSION)) {
     return `${command} is ${formatVersion(version)}, older than ${formatVersion(MINIMUM_VERSION)}`;
   }

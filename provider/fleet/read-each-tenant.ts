@@ -127,7 +127,7 @@ export async function readEachTenant<T>(
   // Report a wrong key first, before reporting which other keys open the same tenant.
   for (const role of ["wrongTargets", "replacedTargets"] as const) {
     for (const group of duplicates) {
-      const error = new SameTenantError([group], "Its settings are left out.");
+      const error = new SameTenantError([group], "Its settings are omitted.");
       for (const target of group[role]) if (reads.delete(target)) onSettled(target, { error });
     }
   }

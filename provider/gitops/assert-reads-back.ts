@@ -32,7 +32,7 @@ export function assertReadsBack(
   if (problem === undefined) return;
   throw new EmailSecurityError(
     "ERR_EXPORT",
-    `The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: ${problem}`,
+    `The export doesn't match the tenant's content when read back. Nothing was written. This is a bug in email-security; please report it: ${problem}`,
   );
 }
 
@@ -40,6 +40,6 @@ function findMismatch(actual: readonly KeyedText[], expected: readonly KeyedText
   const texts = new Map(actual.map(({ key, text }) => [key, text]));
   const mismatch = expected.find(({ key, text }) => texts.get(key) !== text);
   if (mismatch !== undefined)
-    return `${quote(mismatch.key)} reads ${quote(texts.get(mismatch.key))} and not ${quote(mismatch.text)}`;
-  return texts.size === expected.length ? undefined : `it declares ${texts.size} and not ${expected.length}`;
+    return `${quote(mismatch.key)} reads ${quote(texts.get(mismatch.key))} instead of ${quote(mismatch.text)}`;
+  return texts.size === expected.length ? undefined : `it declares ${texts.size} instead of ${expected.length}`;
 }

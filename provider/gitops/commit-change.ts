@@ -57,12 +57,15 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
     };
     let isWritten = false;
     try {
-      await runGit(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
+      await runGit(["switch", "--quiet", "--no-track", "--create", branch], `The branch ${branch} can't be created`);
       writeFiles(getResultingTexts(files));
       isWritten = true;
       const createdPaths = paths.filter((_path, at) => files[at]?.action === "make");
       if (createdPaths.length > 0) {
-        await runGit(["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)], "git takes no new file");
+        await runGit(
+          ["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)],
+          "git can't add the new files",
+        );
       }
       const messageText = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
       const args = [
@@ -74,8 +77,8 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
         "--",
         ...toLiteralPathspecs(paths),
       ];
-      await runGit(args, "git made no commit", `${messageText}\n`);
-      const hash = (await runGit(["rev-parse", "--short", "HEAD"], "git does not tell the commit")).trim();
+      await runGit(args, "git could not commit", `${messageText}\n`);
+      const hash = (await runGit(["rev-parse", "--short", "HEAD"], "git doesn't report the commit")).trim();
       // A partial commit gives hooks a temporary index, so the real index lacks the files they staged.
       const committed = await listNames(programs, ["diff-tree", "-r", originalHead.hash, "HEAD"]);
       const outdated = toLiteralPathspecs(committed.filter((path) => !stagedBefore.includes(path)));
@@ -93,8 +96,8 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       const hookChanges = otherChanges.map((one) => excerpt(one.slice(3), 200)).join(", ");
       const state =
         failures.length === 0
-          ? `files and branch are as they were${hookChanges === "" ? "" : `, except what a hook changed (${hookChanges})`}`
-          : `not all could be undone (${failures.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
+          ? `files and branch are unchanged${hookChanges === "" ? "" : `, except what a hook changed (${hookChanges})`}`
+          : `not everything could be undone (${failures.join("; ")}): \`git status\` shows the rest, on the branch ${branch}`;
       throw new GitError(`${failureText}; ${state}${reason === "" ? "." : `:\n${reason}`}`, { cause: error });
     }
   });
@@ -125,7 +128,7 @@ function findCommonRepository(files: readonly ChangedFile[]): string {
   if (repository !== "") return repository;
   const [{ file } = { file: "" }] = files;
   throw new GitError(
-    `${quote(file, 300)} is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.`,
+    `${quote(file, 300)} isn't in a git repository, so nothing can be committed. Omit --commit and --pr to only write the file.`,
   );
 }
 
@@ -144,7 +147,7 @@ async function assertNoUnfinishedOperation({ git }: Programs, repository: string
     const { code, stdout } = await git(["rev-parse", "--git-path", name]);
     if (code !== 0 || !existsSync(resolve(repository, stdout.trim()))) continue;
     throw new GitError(
-      `A ${operation} is under way in this repository, and nothing was written. End it first, by \`${endCommands}\`.`,
+      `A ${operation} is in progress in this repository. Nothing was written. Finish it first: \`${endCommands}\`.`,
     );
   }
 }
@@ -159,14 +162,14 @@ async function assertCommitted({ git }: Programs, paths: readonly string[]): Pro
     ...toLiteralPathspecs(paths),
   ]);
   if (code !== 0)
-    throw new GitError(`git can't tell whether there are uncommitted changes; nothing was written:\n${reason}`);
+    throw new GitError(`git can't determine whether there are uncommitted changes. Nothing was written:\n${reason}`);
   const [first] = stdout.split("\0");
   if (first === undefined || first === "") return;
   const [statusCode, name] = [first.slice(0, 2), excerpt(first.slice(3), 200)];
   throw new GitError(
     /[?!]/.test(statusCode)
-      ? `${name} is not in git yet. Add and commit it first; nothing was written.`
-      : `${name} has uncommitted changes. Commit or stash them first; nothing was written.`,
+      ? `${name} is not in git yet. Nothing was written. Add and commit it first.`
+      : `${name} has uncommitted changes. Nothing was written. Commit or stash them first.`,
   );
 }
 
@@ -178,7 +181,7 @@ interface Head {
 async function getHead({ git }: Programs): Promise<Head> {
   const hash = await git(["rev-parse", "--verify", "HEAD"]);
   if (hash.code !== 0)
-    throw new GitError("This repository has no commit yet; make the first one by hand. Nothing was written.");
+    throw new GitError("This repository has no commit yet. Nothing was written. Create the first commit by hand.");
   return { branch: await getCurrentBranch({ git }), hash: hash.stdout.trim() };
 }
 

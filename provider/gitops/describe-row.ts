@@ -13,7 +13,7 @@ export function describeEntryRow(row: AllowDenyEntryRow): string {
 /** Describes a VIP with details that help to find it. */
 export function describeVipRow(row: VipEmployeeRow): string {
   const creationText = formatCreator("added", row.date_added, row.added_by);
-  const details = [formatPerson(row), `source ${quote(row.source ?? "not told")}`, creationText]
+  const details = [formatPerson(row), `source ${quote(row.source ?? "unknown")}`, creationText]
     .filter((text) => text !== "")
     .join(", ");
   return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, MAX_VALUE_LENGTH)} (${details}${formatRowDetails(row)})`;

@@ -105,12 +105,12 @@ export function detectDrift(
       ? {
           ...one,
           what: "leaving",
-          why: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it, which --stack tells`,
+          why: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it (see --stack)`,
           ...locationField,
         }
       : {
           ...one,
-          why: `declared until ${expiredItem.expires}, which is past; this stack has never declared it, so the next run leaves it`,
+          why: `expired on ${expiredItem.expires}; this stack has never declared it, so the next run doesn't remove it`,
           ...locationField,
         };
   });
@@ -154,8 +154,8 @@ function explainUntouched(
   before: PlanEntryState | undefined,
 ): string | undefined {
   if (before === undefined)
-    return "the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone";
+    return "the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed";
   return movedBy === "files"
-    ? "the files declare it otherwise since the stack's last run; the next one brings that"
+    ? "the files changed its declaration since the stack's last run; the next run applies that"
     : "this stack has never declared it";
 }

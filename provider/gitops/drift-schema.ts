@@ -14,26 +14,24 @@ const itemSchema = z
     what: z
       .enum(["added", "changed", "missing", "leaving"])
       .describe(
-        "added: there, and nobody declares it. changed: there, otherwise than declared. missing: declared, and not there. leaving: still there, though expired or no longer declared; the next run removes it, if the stack declared it.",
+        "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. leaving: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
       ),
     there: planEntryStateSchema
-      .describe("As the tenant holds it: with who made it and when, as the service tells it.")
+      .describe("Its state at the tenant, with its author and time according to the service.")
       .exactOptional(),
-    declared: planEntryStateSchema.describe("As the files declare it.").exactOptional(),
-    place: placeSchema.describe("Which line declares it.").exactOptional(),
+    declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
+    place: placeSchema.describe("The line that declares it.").exactOptional(),
     why: jsonTextField(
-      "Why it is leaving (expired on 2026-10-31, no longer declared), and what was done at the tenant since the stack's last run.",
+      "Why it is leaving (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
     ).exactOptional(),
     movedBy: z
       .enum(["tenant", "files", "both"])
-      .describe(
-        "Of what is changed or missing: who departed from what the stack's last run left; absent where no state was read.",
-      )
+      .describe("For changed or missing: which side changed since the stack's last run; absent if no state was read.")
       .exactOptional(),
-    id: jsonTextField("The service's id of an entry that is there.").exactOptional(),
+    id: jsonTextField("The service's id of an existing entry.").exactOptional(),
   })
   .readonly()
-  .meta({ id: "DriftItem", description: "One entry or VIP that is not as the files declare it." });
+  .meta({ id: "DriftItem", description: "An entry or VIP that differs from the files." });
 
 export type DriftItem = z.infer<typeof itemSchema>;
 export type DriftKind = DriftItem["what"];
@@ -43,9 +41,9 @@ export const driftSchema = z
     format: z.literal(DRIFT_FORMAT).describe("The version of this format."),
     at: jsonTextField("When the tenant was read (UTC)."),
     host: jsonTextField("The service's host."),
-    file: jsonTextField("The settings file that was asked for."),
-    items: z.array(itemSchema).readonly().describe("In the order of what, then of keys."),
-    unchanged: jsonCountField("How many entries and VIPs are as declared."),
+    file: jsonTextField("The requested settings file."),
+    items: z.array(itemSchema).readonly().describe("Sorted by what, then by key."),
+    unchanged: jsonCountField("The number of entries and VIPs that match the files."),
   })
   .readonly()
   .meta({

@@ -93,14 +93,14 @@ async function readKnownLists(stack: string, resource: string | undefined): Prom
   const state = await exportStack(stack);
   if (state === undefined) {
     throw new PulumiError(
-      `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` shows those there are. Name one with --stack.`,
+      `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` lists the existing ones. Specify one with --stack.`,
     );
   }
   const known = parseStackLists(state, stack, resource);
   if (known.entries.urn === undefined && known.vips.urn === undefined) {
     const resourceText = resource === undefined ? "" : ` ${quote(resource)}`;
     throw new PulumiError(
-      `The stack ${quote(stack)} holds no TenantSettings${resourceText}, so that nothing tells what it has declared. Nothing was changed. --only-expired goes on from a run of the settings files: \`email-security apply --stack ${stack} --yes\`.`,
+      `The stack ${quote(stack)} has no TenantSettings${resourceText}, so its declarations are unknown. Nothing was changed. --only-expired needs an earlier run of the settings files: \`email-security apply --stack ${stack} --yes\`.`,
     );
   }
   return known;
@@ -196,7 +196,7 @@ function isDeclaredByStack({ kind, key }: Pick<PlanChange, "kind" | "key">, know
 }
 
 const NEVER_DECLARED =
-  "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
+  "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack contains it";
 
 /** Explains why an expired entry stays; undefined if the run removes it. */
 function explainRemaining(
@@ -252,7 +252,7 @@ function findRemovalBlockers(
     const reasons = new Set(failures.map(({ property, reason }) => `${property} ${reason}`));
     return [...reasons].map((reason) => ({
       code: "removal-guard",
-      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`${fullCommand}\` does it, with what the guard asks for in the files.`,
+      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nIf it is intended, run \`${fullCommand}\` without --only-expired, with the confirmation that the blocker requires in the files.`,
     }));
   });
 }

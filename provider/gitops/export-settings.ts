@@ -157,7 +157,7 @@ export function collectExportContent(
   const withoutMailbox = observed.mailboxlessVips.map(
     (row): UndeclarableItem => ({
       description: describeVipRow(row),
-      reason: "has no mailbox by which a file could name it; it stays a VIP",
+      reason: "has no mailbox that a file could declare; it stays a VIP",
     }),
   );
   return {
@@ -220,7 +220,9 @@ export function renderEntriesSection(
 ): string {
   const elements = sortBy(entries, ({ element }) => getValueSortKey(element["value"] ?? "")).map(
     ({ row, element, duplicates }) => {
-      const notes = duplicates.map((duplicate) => `Twice at the service; the other: ${describeEntryRow(duplicate)}`);
+      const notes = duplicates.map(
+        (duplicate) => `Duplicate at the service; the other one: ${describeEntryRow(duplicate)}`,
+      );
       return renderElement(element, "value", formatCreator("added", row.created_at, row.created_by), notes);
     },
   );
@@ -236,7 +238,7 @@ export function renderVipsSection(
     getValueSortKey(canonicalizeMailbox(row.email ?? ""));
   const elements = sortBy(vips, getMailboxSortKey).map(({ row, element }) => {
     const creationText = isAutoDetected(row)
-      ? "by automatic detection"
+      ? "from automatic detection"
       : formatCreator("added", row.date_added, row.added_by);
     const comment = [formatPerson(row), creationText].filter((text) => text !== "").join("; ");
     return renderElement(element, "email", comment, []);
@@ -249,8 +251,8 @@ export function renderVipsSection(
   return renderYamlSection("vips", elements) + note;
 }
 
-const AUTOMATIC_VIPS_NOTE = `VIPs by automatic detection, which keeps them; so they are not declared. Before you write
-\`mode: exclusive\` for VIPs, declare them, or ignore them: it would exclude them for good.`;
+const AUTOMATIC_VIPS_NOTE = `VIPs from automatic detection, which maintains them; so they are not declared. Before you set
+\`mode: exclusive\` for VIPs, declare or ignore them: otherwise it excludes them permanently.`;
 
 function renderYamlSection(section: string, elements: readonly string[]): string {
   return elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
@@ -342,7 +344,7 @@ export function renderUndeclarable(
     : items.filter(({ pattern }) => pattern === undefined);
   if (listedItems.length === 0) return "";
   const lines = listedItems.map((one) => formatYamlComment(`  ${formatUndeclarable(one)}`, 0));
-  return `\n${formatYamlComment("At the service, and not in these files: no file can declare it.", 0)}${lines.join("")}`;
+  return `\n${formatYamlComment("At the service, but not in these files: it can't be declared.", 0)}${lines.join("")}`;
 }
 
 /** Describes what can't be declared, one line each. */
@@ -350,8 +352,8 @@ export function describeUndeclarable({ undeclarable }: Pick<ExportContent, "unde
   return [...undeclarable.entries, ...undeclarable.vips, ...undeclarable.nameless].map(formatUndeclarable);
 }
 
-const LIKELY_DOMAINS_NOTE = `The domains that its VIPs' mailboxes share. By them a key of another tenant is told, and an entry for one of
-them, or for what looks like one, as risky: take out what is not your own, and add what is missing.`;
+const LIKELY_DOMAINS_NOTE = `The domains of its VIPs' mailboxes. They reveal a key of another tenant, and entries for them or for look-alikes
+count as risky. Remove domains that are not your own, and add missing ones.`;
 
 function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly UndeclarableItem[]): string {
   const byPattern = Map.groupBy(
@@ -364,7 +366,7 @@ function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly Und
       all.map(({ description, reason }) => formatYamlComment(`${description}: ${reason}`, 6)).join("") +
       `      - ${formatYamlText(pattern)}\n`,
   );
-  return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
+  return `  ${list}:\n    # At the service, but not declared: it can't be declared.\n    ignore:\n${patterns.join("")}`;
 }
 
 function sortBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {

@@ -67,7 +67,7 @@ export function createGitPrograms(directory: string): Programs {
   return {
     git: async (args, input) => {
       const result = await runProgram("git", args, input);
-      if (result === undefined) throw new GitError("There is no git on PATH, so nothing can be committed.");
+      if (result === undefined) throw new GitError("Git is not on PATH, so nothing can be committed.");
       return result;
     },
     hostTool: runProgram,
@@ -205,7 +205,8 @@ export class GitReader {
     try {
       yield* child.stdout as AsyncIterable<Buffer>;
       const code = await exitCode;
-      if (code !== 0) throw new GitError(`Git can't be asked: ${excerpt(errorText.trim().split("\n")[0] ?? "", 300)}`);
+      if (code !== 0)
+        throw new GitError(`Git can't be queried: ${excerpt(errorText.trim().split("\n")[0] ?? "", 300)}`);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT")
         throw new GitError("Git is not installed, or not on PATH.", { cause });

@@ -128,7 +128,7 @@ async function readMailEvidence(
   observed: ObservedState,
   { days, maxPages, log, now }: MailOptions,
 ): Promise<MailEvidence> {
-  if (days === 0) return buildEmptyEvidence(observed.readAt, "The tenant's mail was not looked at.");
+  if (days === 0) return buildEmptyEvidence(observed.readAt, "The tenant's mail was not checked.");
   log?.(`Reading the threats and reports of the last ${days} days ...`);
   const base = await readMailHistory({
     client,

@@ -33,7 +33,7 @@ export async function openPullRequest(
   const remotes = await listPushRemotes(programs, previousBranch);
   const [remote] = remotes;
   if (remote === undefined || remotes.length > 1) {
-    const problem = remote === undefined ? "no remote" : "several remotes, and none is called origin";
+    const problem = remote === undefined ? "no remote" : "several remotes, none of them named origin";
     const instructions = await describePush(programs, repository, branch, remotes);
     throw new GitError(`${commitNote} It was not pushed: this repository has ${problem}. ${instructions}`);
   }
@@ -101,7 +101,7 @@ export async function describePush(
     `\`${git} push --set-upstream ${quoteName(remote)} ${quoteName(name)}\``;
   const [remote] = remotes;
   if (remote === undefined)
-    return `Add one by \`${git} remote add origin URL\`, then run ${formatPushCommand("origin")}, and open the branch for review.`;
+    return `Add one with \`${git} remote add origin URL\`, then run ${formatPushCommand("origin")}, and open the branch for review.`;
   if (remotes.length > 1) {
     const commands = remotes.map((one) => formatPushCommand(one)).join(" or ");
     return `Choose one, run ${commands}, and open the branch for review.`;
@@ -112,7 +112,7 @@ export async function describePush(
   if (remoteLookup.code !== 0 || ancestorCheck.code === 0)
     return `To push it, run ${formatPushCommand(remote)}, and open it for review.`;
   const freeName = await findFreeBranch(programs, branch.slice(BRANCH_PREFIX.length));
-  return `${sanitizeLine(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
+  return `${sanitizeLine(remote)} has another branch of this name. Rename yours with \`${git} branch --move ${quoteName(branch)} ${quoteName(freeName)}\`, run ${formatPushCommand(remote, freeName)}, and open it for review.`;
 }
 
 async function runHostTool(

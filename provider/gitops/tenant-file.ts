@@ -124,5 +124,5 @@ function renderRemoveSection(relisted: Settings["entries"]): string {
     ([list, entries]) =>
       `  ${list}:\n${[...new Set(entries.map(({ value }) => value))].map((value) => `    - ${formatYamlText(value)}\n`).join("")}`,
   );
-  return `${formatYamlComment("The baseline has these, and the tenant has them on the other list.", 0)}remove:\n${sections.join("")}\n`;
+  return `${formatYamlComment("These are in the baseline, but on the other list at the tenant.", 0)}remove:\n${sections.join("")}\n`;
 }

@@ -18,7 +18,7 @@ const subjectFields = {
   kind: kindSchema,
   key: jsonTextField("As in a keyed list."),
   list: z.string().exactOptional(),
-  verdictScope: jsonTextField("Of entries.").exactOptional(),
+  verdictScope: jsonTextField("Only for entries.").exactOptional(),
 };
 
 const declaredSchema = z
@@ -26,17 +26,20 @@ const declaredSchema = z
     ...subjectFields,
     state: z
       .enum(["declared", "expired", "removed"])
-      .describe("expired: its last day is past. removed: an included file has it, and another one removes it."),
+      .describe("expired: its last day is past. removed: an included file declares it, and another one removes it."),
     list: z.enum(ENTRY_LISTS).exactOptional(),
     place: placeSchema,
-    chain: z.array(z.string()).readonly().describe("Over which files it is included, from the one that was asked for."),
+    chain: z
+      .array(z.string())
+      .readonly()
+      .describe("The files through which it is included, starting with the requested one."),
     overrides: z
       .array(placeSchema)
       .readonly()
       .describe("The entries of included files that it replaces, nearest first."),
     removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
     ...declaredFieldsShape,
-    daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
+    daysLeft: z.int().describe("Days until its last day; negative if that is past.").exactOptional(),
   })
   .readonly();
 
@@ -47,7 +50,7 @@ const parentSchema = z
     list: z.string(),
     value: z.string(),
     verdictScope: z.string(),
-    place: placeSchema.describe("Where a file declares it; absent where only the tenant has it.").exactOptional(),
+    place: placeSchema.describe("Where a file declares it; absent if only the tenant has it.").exactOptional(),
   })
   .readonly();
 
@@ -60,7 +63,7 @@ const heldSchema = z
     list: subjectFields.list,
     by: z.string().exactOptional(),
     at: z.string().exactOptional(),
-    source: jsonTextField("Of a VIP: how it came to be one.").exactOptional(),
+    source: jsonTextField("For a VIP: its source.").exactOptional(),
     isDeclared: z.boolean(),
   })
   .readonly();
@@ -71,22 +74,22 @@ const elementSchema = z
   .strictObject({
     section: z
       .enum(["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"])
-      .describe("The section of the file; with remove before it, what removes the value."),
+      .describe("The section of the file; with the prefix remove, the section that removes the value."),
     scope: jsonTextField("The verdict scope."),
-    fields: z.record(z.string(), z.string()).readonly().describe("What else it says: ticket, owner, expires, ..."),
+    fields: z.record(z.string(), z.string()).readonly().describe("Its other fields: ticket, owner, expires, ..."),
     path: jsonTextField("The file, relative to the repository's top directory."),
   })
   .readonly()
-  .meta({ id: "Element", description: "A file's declaration of the value at some time." });
+  .meta({ id: "Element", description: "A file's declaration of the value at a certain time." });
 
 export type FileElement = z.infer<typeof elementSchema>;
 export type ElementContent = Omit<FileElement, "path">;
 
 const committerShape = {
   committer: jsonTextField(
-    "The committer; absent where author and committer are the same, at the same time.",
+    "The committer; absent if author and committer are the same, at the same time.",
   ).exactOptional(),
-  committedAt: jsonTextField("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
+  committedAt: jsonTextField("When it was committed, for example by a rebase; absent if committer is.").exactOptional(),
 };
 
 const mergeSchema = z.strictObject({ id: z.string(), at: z.string(), ...committerShape }).readonly();
@@ -97,10 +100,10 @@ const commitSchema = z
   .strictObject({
     id: z.string(),
     author: z.string(),
-    at: jsonTextField("When it was written, as its author says."),
+    at: jsonTextField("When it was written, according to its author."),
     ...committerShape,
-    coAuthors: z.array(z.string()).readonly().describe("Whom the message names as co-authors.").exactOptional(),
-    cherryPickedFrom: jsonTextField("The commit that the message names as its origin.").exactOptional(),
+    coAuthors: z.array(z.string()).readonly().describe("The co-authors from the message.").exactOptional(),
+    cherryPickedFrom: jsonTextField("The original commit, according to the message.").exactOptional(),
     subject: z.string(),
   })
   .readonly();
@@ -109,11 +112,11 @@ export type CommitTrailers = Pick<z.infer<typeof commitSchema>, "coAuthors" | "c
 
 const requestSchema = z
   .strictObject({
-    name: jsonTextField("#12, or !34; of another project, group/project!34."),
+    name: jsonTextField("#12, or !34; for another project, group/project!34."),
     url: z.string().exactOptional(),
     isClaimed: z
       .literal(true)
-      .describe("Only a message says so, in a form that the remote's host would not have written.")
+      .describe("Only a message claims it, in a form that the remote's host doesn't write.")
       .exactOptional(),
   })
   .readonly();
@@ -122,31 +125,31 @@ export type ChangeRequest = z.infer<typeof requestSchema>;
 
 const eventSchema = z
   .strictObject({
-    commit: commitSchema.describe("Absent of what is not committed.").exactOptional(),
+    commit: commitSchema.describe("Absent for uncommitted changes.").exactOptional(),
     requests: z
       .array(requestSchema)
       .readonly()
       .describe(
-        "The requests that brought the commit, the nearest first, by its message or a merge's; last, those that only a message claims.",
+        "The requests that contain the commit, according to its message or a merge's; the nearest first, and last those that only a message claims.",
       ),
-    merges: z.array(mergeSchema).readonly().describe("The merges that brought it, the nearest first."),
+    merges: z.array(mergeSchema).readonly().describe("The merges that contain it, the nearest first."),
     before: elementSchema.exactOptional(),
     after: elementSchema.exactOptional(),
     include: z
       .strictObject({
-        by: jsonTextField("The file that includes, or did."),
+        by: jsonTextField("The file that includes or included it."),
         file: jsonTextField("The included file."),
       })
       .readonly()
-      .describe("By which line of include it came or went, where it stayed as it was itself.")
+      .describe("The include line that added or removed it, if its own line did not change.")
       .exactOptional(),
     isUndoneByMerge: z
       .literal(true)
-      .describe("A merge dropped what a branch had brought, as -s ours does.")
+      .describe("A merge dropped the changes of a branch, as -s ours does.")
       .exactOptional(),
     isCutHere: z
       .literal(true)
-      .describe("A shallow clone's history ends here, so who brought it is not known.")
+      .describe("A shallow clone's history ends here, so its origin is unknown.")
       .exactOptional(),
   })
   .readonly();
@@ -159,11 +162,14 @@ const rolloutSchema = z
     wave: z.string(),
     did: jsonTextField("add, change or remove."),
     kind: kindSchema,
-    lists: z.array(z.enum(ENTRY_LISTS)).readonly().describe("Of an entry: both where it went from one to the other."),
-    verdictScope: jsonTextField("Of entries.").exactOptional(),
+    lists: z
+      .array(z.enum(ENTRY_LISTS))
+      .readonly()
+      .describe("The list of an entry; both if it moved from one to the other."),
+    verdictScope: jsonTextField("Only for entries.").exactOptional(),
     state: jsonTextField("Its result: done, failed, running."),
-    digest: jsonTextField("Of the rollout: what was reviewed."),
-    planDigest: jsonTextField("Of this tenant's plan."),
+    digest: jsonTextField("The rollout's reviewed digest."),
+    planDigest: jsonTextField("The digest of this tenant's plan."),
     rollsBack: z.string().exactOptional(),
     at: jsonTextField("ISO 8601, UTC.").exactOptional(),
   })
@@ -186,40 +192,44 @@ export const whySchema = z
   .strictObject({
     format: z.literal(WHY_FORMAT),
     value: jsonTextField("In canonical form."),
-    unicode: jsonTextField("The same in its own script, where that is punycode.").exactOptional(),
-    file: jsonTextField("The settings file that was asked for."),
+    unicode: jsonTextField("The same in its own script, if the canonical form is punycode.").exactOptional(),
+    file: jsonTextField("The requested settings file."),
     tenant: z.strictObject({ host: z.string(), name: z.string().exactOptional() }).readonly().exactOptional(),
-    at: jsonTextField("When it was asked, ISO 8601, UTC."),
+    at: jsonTextField("The time of the query, ISO 8601, UTC."),
     files: z.array(declaredSchema).readonly().describe("The current declarations in the settings files."),
-    above: z.array(parentSchema).readonly().describe("Domains above it that have an entry."),
+    above: z.array(parentSchema).readonly().describe("Parent domains that have an entry."),
     vipEnd: z
       .enum(["excluded", "kept"])
-      .describe("Of a VIP: what its mailbox becomes when the files declare it no more, by their lists.vips.onDelete.")
+      .describe(
+        "For a VIP: what happens to its mailbox when the files no longer declare it, according to lists.vips.onDelete.",
+      )
       .exactOptional(),
     held: z
       .array(heldSchema)
       .readonly()
-      .describe("The tenant's actual rows; absent where it was not read or did not answer.")
+      .describe("The tenant's actual rows; absent if it was not read or did not respond.")
       .exactOptional(),
-    history: z.array(eventSchema).readonly().describe("The changes by commits, newest first."),
+    history: z.array(eventSchema).readonly().describe("The changes in commits, newest first."),
     isHistoryOfOtherFiles: z
       .boolean()
-      .describe("Whether the history is of other files of the repository: those that are asked for never had it."),
+      .describe(
+        "Whether the history comes from other files of the repository, because the requested ones never contained it.",
+      ),
     rollouts: z
       .array(rolloutSchema)
       .readonly()
-      .describe("The changes by rollouts at the tenant, newest first; absent where no journal was read.")
+      .describe("The changes by rollouts at the tenant, newest first; absent if no journal was read.")
       .exactOptional(),
     mail: z
       .strictObject({ summary: evidenceSummarySchema, of: z.array(mailSchema).readonly() })
       .readonly()
       .exactOptional(),
-    missing: z.array(z.string()).readonly().describe("Sources that could not be read, a sentence each."),
+    missing: z.array(z.string()).readonly().describe("Sources that could not be read, one sentence each."),
   })
   .readonly()
   .meta({
-    title: "Email security story of a value",
-    description: "All that is known of one entry or VIP, as `email-security why` writes it as JSON.",
+    title: "Email security history of a value",
+    description: "The declarations, state and history of an entry or VIP, as `email-security why` writes it as JSON.",
   });
 
 export type WhyStory = z.infer<typeof whySchema>;

@@ -54,7 +54,7 @@ export async function writeChange(
   if (stale !== undefined) {
     throw new EmailSecurityError(
       "ERR_SETTINGS_WRITE",
-      `${quote(stale.file, 300)} was changed by somebody else meanwhile, and was left alone; run it again`,
+      `${quote(stale.file, 300)} was changed by somebody else in the meantime, and was not written; run this again`,
     );
   }
   if (!commit && !pr) {
@@ -104,15 +104,17 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
   const switchBackNote =
     previousBranch === undefined
       ? ""
-      : `; \`${formatGitCommand(repository)} switch ${quoteShellWord(sanitizeLine(previousBranch))}\` goes back`;
-  const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${switchBackNote}.`];
+      : `; \`${formatGitCommand(repository)} switch ${quoteShellWord(sanitizeLine(previousBranch))}\` switches back`;
+  const lines = [
+    `Committed ${names} as ${hash} on the new branch ${branch}, which is now checked out${switchBackNote}.`,
+  ];
   if (addedByHook.length > 0) lines.push(`A hook added to the commit: ${addedByHook.map(sanitizeLine).join(", ")}.`);
   if (unstaged.length > 0)
     lines.push(
       `A hook changed ${unstaged.map(sanitizeLine).join(", ")} without staging it: the commit lacks that change.`,
     );
   if (previousBranch?.startsWith(BRANCH_PREFIX)) {
-    lines.push(`It stands on ${sanitizeLine(previousBranch)}, and is reviewed together with what that has.`);
+    lines.push(`It is based on ${sanitizeLine(previousBranch)}, and is reviewed together with its changes.`);
   }
   if (pullRequest === undefined) return lines;
   const { remote, opened, toOpen, page, why } = pullRequest;
@@ -121,7 +123,7 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
   if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
   if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
   else if (page !== undefined) {
-    const hostNote = "whose host is not one that is known by its name";
+    const hostNote = "whose host isn't recognized";
     lines.push(
       `Open the branch ${branch} for review on the page of your repository, ${hostNote}: ${sanitizeLine(page)}`,
     );

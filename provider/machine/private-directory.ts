@@ -34,7 +34,7 @@ export function openPrivateDirectory({ parent, name }: DirectoryLocation): Priva
   const close = (): void => closeSync(descriptor);
   if (!isPrivateDirectory(fstatSync(descriptor))) {
     close();
-    throw new Error(`${path} is not this user's alone`);
+    throw new Error(`${path} isn't private to this user`);
   }
   // On Linux, this path refers to the verified directory even if its name is replaced.
   const descriptorPath = `/proc/self/fd/${descriptor}`;
@@ -55,5 +55,5 @@ function assertTrustedOwner(stat: Stats, path: string): void {
   if (process.getuid === undefined) return;
   const isWorldWritable = (stat.mode & 0o002) !== 0;
   const isTrusted = stat.uid === process.getuid() || stat.uid === 0 || isWorldWritable;
-  if (!isTrusted) throw new Error(`${path} is another user's`);
+  if (!isTrusted) throw new Error(`${path} belongs to another user`);
 }

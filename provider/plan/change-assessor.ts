@@ -40,7 +40,7 @@ const ACCEPTED_CODES: ReadonlySet<string> = new Set(["accepted-risk", "accepted-
 function findRisks(change: UnratedChange, ownDomainSet: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
-  const acceptanceText = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
+  const acceptanceText = after.acceptRisk === undefined ? "" : ` Accepted: ${quote(after.acceptRisk, 500)}`;
   return findEntryRisks({ list: after.list, value, entryType: entryType as EntryType }, ownDomainSet).map(
     ({ code }) => ({
       code,

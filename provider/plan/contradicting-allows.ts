@@ -29,7 +29,7 @@ export function buildContradictionFinding(row: AllowDenyEntryRow): Finding {
   return {
     code: "contradicted",
     level: "warning",
-    message: `${quote(row.value)} is denied, and the tenant allows it too, and no file declares that. The service's reference does not say which of the two decides; remove the allow at the tenant.`,
+    message: `${quote(row.value)} is denied, but the tenant also has an undeclared allow for it. The service's reference doesn't define which of the two takes precedence. Remove the allow at the tenant.`,
     subject: { kind: "entry", key: encodeRowKey(row) },
   };
 }

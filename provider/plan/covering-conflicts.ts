@@ -69,7 +69,7 @@ function buildExceptionFinding({ key, value, after }: UnratedChange, exceptions:
     code: "contradicted",
     // An allow below a deny keeps open what the change closes; a deny below an allow does no harm.
     level: after?.list === "allow" ? "note" : "warning",
-    message: `${quote(value)} is ${changeEffect}, and ${namesText}${moreText}, which it covers, ${names.length === 1 ? "is" : "are"} ${otherText} at the tenant, and no file declares ${names.length === 1 ? "it" : "them"}. The service's reference does not say which of the two decides; remove ${names.length === 1 ? "it" : "them"} at the tenant, or declare ${names.length === 1 ? "it" : "them"} if the exception is meant.`,
+    message: `${quote(value)} is ${changeEffect}, and ${namesText}${moreText}, which it covers, ${names.length === 1 ? "is" : "are"} ${otherText} at the tenant, but no file declares ${names.length === 1 ? "it" : "them"}. The service's reference doesn't define which of the two takes precedence. Remove ${names.length === 1 ? "it" : "them"} at the tenant, or declare ${names.length === 1 ? "it" : "them"} if the exception is intended.`,
     subject: { kind: "entry", key },
   };
 }
@@ -80,7 +80,7 @@ function buildConflictFinding({ key, value, after }: UnratedChange, covering: st
   return {
     code: "contradicted",
     level: "warning",
-    message: `${quote(value)} is ${changeEffect}, and ${quote(covering)}, which covers it, is ${otherText} at the tenant, and no file declares it. The service's reference does not say which of the two decides; remove one of them, or find out before you count on the change.`,
+    message: `${quote(value)} is ${changeEffect}, and ${quote(covering)}, which covers it, is ${otherText} at the tenant, but no file declares it. The service's reference doesn't define which of the two takes precedence. Remove one of them, or test it before you rely on the change.`,
     subject: { kind: "entry", key },
   };
 }

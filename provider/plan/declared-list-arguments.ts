@@ -18,8 +18,8 @@ import { buildDesiredState, hashDesiredState } from "./desired-state";
 export const tenantSettingsArguments = z.strictObject({
   file: z.string({ error: ({ input }) => describePlainText("the path of a settings file", input) }),
   today: z
-    .string({ error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
-    .refine(isIsoDate, { error: ({ input }) => describePlainText("a day, as 2026-11-21,", input) })
+    .string({ error: ({ input }) => describePlainText("a day, such as 2026-11-21,", input) })
+    .refine(isIsoDate, { error: ({ input }) => describePlainText("a day, such as 2026-11-21,", input) })
     .exactOptional(),
 });
 
@@ -29,8 +29,8 @@ function isIsoDate(text: string): boolean {
 }
 
 function describePlainText(expected: string, input: unknown): string {
-  const inputText = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
-  return `must be ${expected} in plain text, for the files are read in previews too; it is ${inputText}`;
+  const inputText = input === UNKNOWN || typeof input === "object" ? "a value that isn't known yet" : quote(input);
+  return `must be ${expected} in plain text, because previews also read the files; it is ${inputText}`;
 }
 
 /** The declarations of a tenant's settings files, as arguments of its two lists. */
@@ -90,18 +90,18 @@ function enforceSettingsFilesPlan(name: string, stackName: string, settings: Set
   if (settings.file === process.env[PRECEDING_FILE_VARIABLE]) return;
   if (stack !== undefined && stack.split("/").at(-1) !== stackName) {
     throw new PlanStaleError(
-      `The plan in ${PLAN_FILE_VARIABLE} is of the stack ${quote(stack)}, and this is ${quote(stackName)}. Nothing was changed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} is for the stack ${quote(stack)}, but this is ${quote(stackName)}. Nothing was changed.`,
     );
   }
   if (parsePlanDigest(plan.digest)?.desired === hashDesiredState(buildDesiredState(settings, undefined))) return;
   const [reviewedFile] = plan.source?.files ?? [];
   if (reviewedFile !== undefined && resolve(reviewedFile) !== resolve(settings.file)) {
     throw new PlanStaleError(
-      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, does not declare what was reviewed: the plan is of ${quote(reviewedFile, 300)}. Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, isn't the reviewed file: the plan is for ${quote(reviewedFile, 300)}. Nothing was changed. Plan and apply the file that the program reads, or change the file in the program.`,
     );
   }
   throw new PlanStaleError(
-    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, an entry in it has expired, or the plan was made for another day. Nothing was changed. Make the plan again, and have it reviewed.`,
+    `${quote(settings.file, 300)} doesn't match the reviewed plan on ${settings.today} (UTC): it has changed since, an entry in it has expired, or the plan was created for another day. Nothing was changed. Create the plan again, and have it reviewed.`,
   );
 }
 
@@ -120,6 +120,6 @@ function buildNotices({ findings, expired }: Settings): Pick<DeclaredListArgumen
     expired:
       expired.length === 0
         ? undefined
-        : `${expiredCountText} no longer declared; \`email-security plan\` shows what goes`,
+        : `${expiredCountText} no longer declared; \`email-security plan\` shows the removals`,
   };
 }

@@ -33,12 +33,12 @@ export function describeExternalChange(
   const lastApplied = getLastAppliedState(kind, key, stackContent);
   if (lastApplied === undefined) return undefined;
   if (row === undefined) {
-    return "gone from the tenant since the stack's last run; who took it away, the service does not tell";
+    return "removed from the tenant since the stack's last run; the service doesn't report by whom";
   }
   if (isSameEntryState(row, lastApplied)) return undefined;
   const changeDate = isEntryRow(row) ? undefined : getChangeDate(row);
   const dateText = changeDate === undefined ? "" : ` (on ${changeDate})`;
-  return `changed at the tenant since the stack's last run${dateText}; by whom, the service does not tell`;
+  return `changed at the tenant since the stack's last run${dateText}; the service doesn't report by whom`;
 }
 
 /** Returns the day a VIP was last changed; undefined for one that was added and never changed. */

@@ -118,10 +118,10 @@ export class ListComparison {
     for (const other of otherRows) if (!adoptableRows.includes(other)) this.#noteOtherRow(other, entry, key);
     // Entries that are not in the state are adopted only if the files say so.
     if (row !== undefined && !doesAdopt && list.stackContent !== undefined && !Object.hasOwn(prior.content, key)) {
-      const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
+      const differs = row.list === entry.list ? "with a different comment" : `on the ${row.list} list`;
       this.blockers.push({
         code: "exists",
-        message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To adopt it and change it, set \`adopt: true\` for the entries; or declare it as it is.`,
+        message: `${entry.list} ${entry.value} already exists at the tenant, ${differs}, and this stack has not declared it before. To adopt and change it, set \`adopt: true\` for the entries; or declare it with its existing values.`,
       });
       return;
     }
@@ -136,13 +136,13 @@ export class ListComparison {
     if (first === undefined) return;
     const isSameType = first.entry_type === entry.entryType;
     if (row === undefined && doesAdopt && isSameType && blockingRows.length === 1) {
-      this.#addRemoval(list, encodeRowKey(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
+      this.#addRemoval(list, encodeRowKey(first), first, `is replaced by ${entry.list} ${key}, which adopts it`);
       return;
     }
     const adopt = row === undefined && isSameType ? "set `adopt: true` for the entries to adopt it, or " : "";
     this.blockers.push({
       code: "exists",
-      message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
+      message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be added: ${adopt}remove it in the console.`,
     });
   }
 
@@ -171,7 +171,7 @@ export class ListComparison {
     this.findings.push({
       code: "other-scope",
       level: "note",
-      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: ${adopt}remove it in the console.`,
+      message: `${row.list} ${sanitizeLine(encodeRowKey(row))} is at the tenant, but undeclared. If the service allows only one entry per value, the run fails: ${adopt}remove it in the console.`,
       subject: { kind: "entry", key },
     });
   }
@@ -245,7 +245,7 @@ export class ListComparison {
         const text = isContent ? `${listLabel} ${reason}` : `${listLabel}: ${property} ${reason}`;
         const message =
           isContent && list.section !== undefined
-            ? `${text}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
+            ? `${text}\nIn the settings file, this is under \`lists: { ${list.section}: { … } }\`.`
             : text;
         this.blockers.push({ code: isContent ? "removal-guard" : property, message });
       }
@@ -260,7 +260,7 @@ export class ListComparison {
             ? "no longer declared"
             : changedScopeKeys.has(key)
               ? SCOPE_CHANGED
-              : `not declared, and the list is ${list.options["mode"]}`;
+              : `undeclared, and the list is ${list.options["mode"]}`;
       this.#addRemoval(list, key, row, reason, expired);
     }
   }
@@ -286,7 +286,7 @@ export class ListComparison {
     this.findings.push({
       code: "exclusive-later",
       level: "warning",
-      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${subjectText} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${subjectText} undeclared at the tenant. The first run in this mode doesn't remove them; the plan after it will show them as removed.`,
     });
   }
 
@@ -342,7 +342,7 @@ export class ListComparison {
       this.findings.push({
         code: "vip-kept",
         level: "note",
-        message: `${sanitizeLine(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): only the stack forgets it. To end it, remove it in the console; until then drift tells it as added.`,
+        message: `${sanitizeLine(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): it is only removed from the stack's state. To remove the VIP, use the console; until then, drift reports it as added.`,
         subject: { kind: "vip", key },
       });
     }

@@ -169,7 +169,7 @@ function findRiskyAllows(
       {
         code: "standing-allow",
         level: "warning",
-        message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, and no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${lastText}. Is it still meant?`,
+        message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, but no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${lastText}. Check whether it is still intended.`,
         ...omitUndefined({ place: location }),
         subject: { kind: "entry", key },
       },
@@ -212,7 +212,7 @@ function findExpiredRemaining({ kind, key, list, value, expires, place, stays }:
     {
       code: "expired-stays",
       level: "warning",
-      message: `${subjectText} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
+      message: `${subjectText} ${quote(value)} expired on ${expires}, and is still at the tenant. This stack has never declared it, so the next run doesn't remove it: remove it in the console, or run once with a later \`expires\`, so that the stack contains it.`,
       ...omitUndefined({ place }),
       subject: { kind, key },
     },

@@ -20,7 +20,7 @@ export const placeSchema = z
     endColumn: z.int().min(1).describe("Exclusive.").exactOptional(),
   } satisfies Record<keyof Place, z.ZodType>)
   .readonly()
-  .meta({ id: "Place", description: "Where something stands in a file." });
+  .meta({ id: "Place", description: "A location in a file." });
 
 export const kindSchema = z.enum(["entry", "vip"]);
 export const signSchema = z.enum(["add", "change", "remove"]);
@@ -39,30 +39,30 @@ const findingSchema = z
 export const planEntryStateSchema = z
   .strictObject({
     ...entryStateShape,
-    by: jsonTextField("The person who made it, according to the service.").exactOptional(),
-    at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
+    by: jsonTextField("The person who created it, according to the service.").exactOptional(),
+    at: jsonTextField("When it was created, according to the service.").exactOptional(),
   })
   .readonly()
-  .meta({ id: "Standing", description: "An entry or a VIP as it is or will be." });
+  .meta({ id: "Standing", description: "The current or future state of an entry or VIP." });
 
 export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
 
 /** The identity of an entry or VIP. */
 export const subjectShape = {
   kind: kindSchema,
-  key: jsonTextField("The value or mailbox, with what tells it from others of the same value."),
+  key: jsonTextField("The value or mailbox, with the fields that distinguish it from others with the same value."),
   value: jsonTextField("The canonical value or mailbox."),
-  unicode: jsonTextField("The same in its own script, where the canonical form is punycode.").exactOptional(),
+  unicode: jsonTextField("The same in its own script, if the canonical form is punycode.").exactOptional(),
   entryType: jsonTextField(
-    "Only of entries: domain, ip, email_address, or what else the service holds.",
+    "Only for entries: domain, ip, email_address, or another type of the service.",
   ).exactOptional(),
-  verdictScope: jsonTextField("Only of entries.").exactOptional(),
+  verdictScope: jsonTextField("Only for entries.").exactOptional(),
 };
 
 const countsSchema = z
   .array(
     z
-      .strictObject({ name: z.string(), count: jsonCountField("How often.") })
+      .strictObject({ name: z.string(), count: jsonCountField("The count.") })
       .readonly()
       .meta({ id: "Count" }),
   )
@@ -71,7 +71,7 @@ const countsSchema = z
 const recipientsSchema = z
   .array(
     z
-      .strictObject({ email: z.string(), isVip: z.boolean(), count: jsonCountField("How many threats.") })
+      .strictObject({ email: z.string(), isVip: z.boolean(), count: jsonCountField("The number of threats.") })
       .readonly()
       .meta({ id: "Recipient" }),
   )
@@ -80,29 +80,29 @@ const recipientsSchema = z
 
 const targetsShape = {
   recipients: recipientsSchema,
-  recipientCount: jsonCountField("How many mailboxes in all."),
-  vipCount: jsonCountField("How many of them are VIPs'."),
+  recipientCount: jsonCountField("The total number of mailboxes."),
+  vipCount: jsonCountField("How many of them belong to VIPs."),
 };
 
 export const evidenceSchema = z
   .strictObject({
-    applies: z.boolean().describe("Whether anything can be said of this kind of value."),
+    applies: z.boolean().describe("Whether evidence is available for this kind of value."),
     threats: jsonCountField("Threats in the window."),
     verdicts: countsSchema.describe("The most frequent first."),
     actions: countsSchema,
-    last: jsonTextField("When the last one was detected.").exactOptional(),
+    last: jsonTextField("When the latest one was detected.").exactOptional(),
     ...targetsShape,
-    reports: jsonCountField("The users' reports about it."),
+    reports: jsonCountField("User reports about it."),
     reportVerdicts: countsSchema,
     lastReport: z.string().exactOptional(),
-    senders: countsSchema.describe("The senders that a domain's threats came from; at most 5."),
-    senderCount: jsonCountField("How many senders in all."),
+    senders: countsSchema.describe("The senders of a domain's threats; at most 5."),
+    senderCount: jsonCountField("The total number of senders."),
   })
   .readonly()
   .meta({
     id: "Evidence",
     description:
-      "Evidence from the tenant's own mail about an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, since the service does not report a threat's address.",
+      "Evidence from the tenant's own mail about an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, because the service doesn't report a threat's address.",
   });
 
 export type Evidence = z.infer<typeof evidenceSchema>;
@@ -113,35 +113,35 @@ export const planChangeSchema = z
   .strictObject({
     ...subjectShape,
     sign: signSchema,
-    before: planEntryStateSchema.describe("As the tenant holds it; absent for an addition.").exactOptional(),
-    after: planEntryStateSchema.describe("As it is declared; absent for a removal.").exactOptional(),
+    before: planEntryStateSchema.describe("Its state at the tenant; absent for an addition.").exactOptional(),
+    after: planEntryStateSchema.describe("Its declared state; absent for a removal.").exactOptional(),
     why: jsonTextField(
-      "Why, where the files do not say it in their place (expired on 2026-10-31, no longer declared); and what was done at the tenant since the stack's last run.",
+      "The reason, if the files don't show it at its location (expired on 2026-10-31, no longer declared); and what changed at the tenant since the stack's last run.",
     ).exactOptional(),
     mayReplace: z
       .array(z.strictObject({ key: z.string(), before: planEntryStateSchema }).readonly())
       .readonly()
       .describe(
-        "Entries of the same value and list in another scope. Where the service holds one entry a value only, the addition replaces one of these (adopt: true).",
+        "Entries of the same value and list in another scope. If the service allows only one entry per value, the addition replaces one of these (adopt: true).",
       )
       .exactOptional(),
     ...metadataShape,
     accepted: jsonTextField(
-      "The reason why its risks are accepted: the acceptRisk of the declared entry, or of the expired one.",
+      "The reason for accepting its risks: the acceptRisk of the declared or expired entry.",
     ).exactOptional(),
-    place: placeSchema.describe("Which line declares it, or declared what expired.").exactOptional(),
+    place: placeSchema.describe("The line that declares it, or declared the expired entry.").exactOptional(),
     overrides: z
       .array(placeSchema)
       .readonly()
       .describe("The entries of included files that it replaces.")
       .exactOptional(),
-    resource: jsonTextField("The resource that declares it, of a program.").exactOptional(),
+    resource: jsonTextField("For a program: the resource that declares it.").exactOptional(),
     findings: z.array(findingSchema).readonly(),
     evidence: evidenceSchema.exactOptional(),
     alarm: z
       .enum(["danger", "accepted", "warning", "none"])
       .describe(
-        "How bad it looks. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a deny of such a sender; a finding of risk. accepted: one of these, or a warning, with an acceptRisk that gives the reason. warning: a finding, or other evidence against it. none: no risks found.",
+        "The severity. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the removal of a deny of such a sender; a risk finding. accepted: one of these, or a warning, with a reason in acceptRisk. warning: a finding, or other evidence against it. none: no risks found.",
       ),
   })
   .readonly()
@@ -161,45 +161,48 @@ const exampleSchema = z
     verdict: z.string().exactOptional(),
   })
   .readonly()
-  .meta({ id: "Example", description: "A threat that would have come through." });
+  .meta({ id: "Example", description: "A threat that would have been delivered." });
 
 const backtestSchema = z
   .strictObject({
-    threats: jsonCountField("How many threats were replayed."),
+    threats: jsonCountField("The number of replayed threats."),
     allows: z
       .array(
         z
           .strictObject({
             key: z.string(),
-            letThrough: jsonCountField("Threats that were stopped and would have come through."),
+            letThrough: jsonCountField("Stopped threats that would have been delivered."),
             verdicts: countsSchema,
             ...targetsShape,
-            examples: z.array(exampleSchema).readonly().describe("At most 3, malicious ones and those to VIPs first."),
+            examples: z
+              .array(exampleSchema)
+              .readonly()
+              .describe("At most 3; malicious ones and those to VIPs come first."),
           })
           .readonly(),
       )
       .readonly()
-      .describe("Of each new or changed allow; those with the most, and with VIPs, first."),
+      .describe("For each new or changed allow; those with the most threats, and with VIPs, come first."),
     denies: z
       .array(
         z
           .strictObject({
             key: z.string(),
-            matched: jsonCountField("Threats that came under it."),
-            stopped: jsonCountField("Of these, those that had reached a mailbox and stayed."),
+            matched: jsonCountField("Threats that match it."),
+            stopped: jsonCountField("Those of them that reached a mailbox and stayed there."),
             ...targetsShape,
           })
           .readonly(),
       )
       .readonly()
-      .describe("Of each new or changed deny."),
-    unmatchedDenies: z.array(z.string()).readonly().describe("Keys of denies that no threat came under, sorted."),
-    denyCount: jsonCountField("How many denies there would be."),
+      .describe("For each new or changed deny."),
+    unmatchedDenies: z.array(z.string()).readonly().describe("Keys of denies without a matching threat, sorted."),
+    denyCount: jsonCountField("The number of denies after the change."),
   })
   .readonly()
   .meta({
     id: "Backtest",
-    description: "The window's threats against the lists as they would be. An estimate.",
+    description: "The window's threats, replayed against the planned lists. An estimate.",
   });
 
 export type Backtest = z.infer<typeof backtestSchema>;
@@ -210,17 +213,17 @@ export type BacktestDeny = Backtest["denies"][number];
 export const evidenceSummarySchema = z
   .strictObject({
     days: jsonCountField("The look-back window in days."),
-    threats: jsonCountField("Threats that were looked at."),
-    reports: jsonCountField("Reports that were looked at."),
+    threats: jsonCountField("The number of checked threats."),
+    reports: jsonCountField("The number of checked reports."),
     from: jsonTextField(
-      "From when on it is complete (UTC): later than the window's start where a bound cut it off.",
+      "The start of the complete data (UTC): later than the window's start if a limit truncated it.",
     ).exactOptional(),
-    until: jsonTextField("Until when (UTC)."),
-    complete: z.boolean().describe("Whether it is all that the window holds."),
+    until: jsonTextField("The end of the data (UTC)."),
+    complete: z.boolean().describe("Whether it is complete for the window."),
     missing: z
       .array(z.string())
       .readonly()
-      .describe("Why something is missing, a sentence each: no permission, a timeout, a bound."),
+      .describe("The reasons for missing data, one sentence each: no permission, a timeout, a limit."),
   })
   .readonly();
 
@@ -230,8 +233,10 @@ export type EvidenceSummary = z.infer<typeof evidenceSummarySchema>;
 export const entryRemovalEstimateSchema = z
   .strictObject({
     decided: jsonCountField("Threats that the entry decides."),
-    otherwise: jsonCountField("Of a deny, what another entry would let through; of an allow, stop."),
-    notKnown: jsonCountField("Mail that no other entry decides, so that only the service would judge it."),
+    otherwise: jsonCountField(
+      "For a deny, threats that another entry would let through; for an allow, that another entry would stop.",
+    ),
+    notKnown: jsonCountField("Mail that no other entry decides, so the service's own analysis would."),
     ...targetsShape,
   })
   .readonly()
@@ -247,37 +252,37 @@ export const planSchema = z
     tenant: z
       .strictObject({
         host: jsonTextField("The service's host."),
-        name: jsonTextField("The tenant's name here: the directory or file of its settings, or the stack."),
+        name: jsonTextField("The tenant's name in this plan: the directory or file of its settings, or the stack."),
       })
       .readonly(),
     source: z
       .strictObject({
         kind: z.enum(["files", "preview"]).describe("Settings files, or the pulumi preview of a program."),
-        files: z.array(z.string()).readonly().describe("The one asked for first; or the one that holds the preview."),
-        stack: jsonTextField("The stack whose state was read; absent when none was.").exactOptional(),
-        resource: jsonTextField("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
+        files: z.array(z.string()).readonly().describe("The first requested one; or the one with the preview."),
+        stack: jsonTextField("The stack whose state was read; absent if none was read.").exactOptional(),
+        resource: jsonTextField("The name of the TenantSettings in the stack, if it has several.").exactOptional(),
       })
       .readonly(),
-    digest: jsonTextField("Of the tenant, what is declared, and what the tenant holds of what changes."),
+    digest: jsonTextField("The digest of the tenant, of the declarations, and of the changed elements' actual state."),
     rules: z
       .record(z.string(), z.string())
       .readonly()
       .describe(
-        "The policy, the options of the lists and own domains, each as JSON by its path. Absent in a plan of an earlier release.",
+        "The policy, the options of the lists and the own domains, each as JSON keyed by its path. Absent in a plan of an earlier release.",
       )
       .exactOptional(),
-    changes: z.array(planChangeSchema).readonly().describe("The most important first."),
+    changes: z.array(planChangeSchema).readonly().describe("Most important first."),
     guards: z
       .array(
         z
           .strictObject({
             code: jsonTextField("removal-guard, protect, plan-check."),
-            message: jsonTextField("One or several lines."),
+            message: jsonTextField("One or more lines."),
           })
           .readonly(),
       )
       .readonly()
-      .describe("Why the run would be refused; empty when it would not be."),
+      .describe("The reasons why the run would be rejected; empty if there are none."),
     unmanaged: z
       .array(z.strictObject({ ...subjectShape, before: planEntryStateSchema }).readonly())
       .readonly()
@@ -290,24 +295,27 @@ export const planSchema = z
             list: listSchema.exactOptional(),
             expires: jsonTextField("The last day (UTC)."),
             place: placeSchema.exactOptional(),
-            isThere: z.boolean().describe("Whether the tenant still holds it."),
+            isThere: z.boolean().describe("Whether the tenant still has it."),
             stays: z
               .literal(true)
-              .describe("That the next run leaves it: the stack has never declared it.")
+              .describe("Whether the next run keeps it, because the stack has never declared it.")
               .exactOptional(),
           })
           .readonly(),
       )
       .readonly()
-      .describe("Entries that the files declared until a day that is past."),
-    findings: z.array(findingSchema).readonly().describe("Of all that is declared, those of changes among them."),
+      .describe("Expired entries in the files."),
+    findings: z
+      .array(findingSchema)
+      .readonly()
+      .describe("The findings about all declarations, including those of changes."),
     counts: z
       .strictObject({
-        added: jsonCountField("Changes of sign add."),
-        changed: jsonCountField("Changes of sign change."),
-        removed: jsonCountField("Changes of sign remove."),
-        unchanged: jsonCountField("Declared, and as declared at the tenant."),
-        unmanaged: jsonCountField("At the tenant, and not declared."),
+        added: jsonCountField("Changes with the sign add."),
+        changed: jsonCountField("Changes with the sign change."),
+        removed: jsonCountField("Changes with the sign remove."),
+        unchanged: jsonCountField("Declared, and matching at the tenant."),
+        unmanaged: jsonCountField("At the tenant, but undeclared."),
       })
       .readonly(),
     evidence: evidenceSummarySchema.describe("The sources of the evidence."),

@@ -52,13 +52,11 @@ export interface PreviewedProgram {
  */
 export function readPreview(text: string, ownDomains: readonly string[], provider?: string): PreviewedProgram {
   if (text.trimStart().startsWith('{"sequence"')) {
-    throw new PulumiError("The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.");
+    throw new PulumiError("The preview is a stream of events. Create it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.");
   }
   const parsed = previewSchema.safeParse(parsePulumiJson(text, "The preview"));
   if (!parsed.success) {
-    throw new PulumiError(
-      "The preview has another form than is known; make it with `pulumi preview --json --show-sames`.",
-    );
+    throw new PulumiError("The preview has an unknown format. Create it with `pulumi preview --json --show-sames`.");
   }
   const { steps, diagnostics } = parsed.data;
   const blockers: PlanBlocker[] = [];
@@ -87,7 +85,7 @@ export function readPreview(text: string, ownDomains: readonly string[], provide
     );
     if (hasOtherResource)
       throw new PulumiError(
-        `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; say which Provider is meant with --provider" : `the Provider ${quote(provider)}`}.`,
+        `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; specify the Provider with --provider" : `the Provider ${quote(provider)}`}.`,
       );
   }
   return {
@@ -175,7 +173,7 @@ function isKnownText(value: unknown): boolean {
 
 function createUnknownValueError(label: string): PulumiError {
   return new PulumiError(
-    `${label}: the preview does not tell it, since it is secret or comes from something that does not exist yet; so it can't be reviewed.`,
+    `${label}: it isn't in the preview, because it is secret or comes from a resource that doesn't exist yet, so it can't be reviewed.`,
   );
 }
 

@@ -44,7 +44,7 @@ const NESTED_VARIABLE = "EMAIL_SECURITY_NESTED_PREVIEW";
 export async function requirePulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
   if (process.env[NESTED_VARIABLE] !== undefined) {
     throw new PulumiError(
-      "A Pulumi program runs this command, which would run the program again, without end. Run it outside the program.",
+      "A Pulumi program runs this command, which would run the program again in an endless loop. Run the command outside the program.",
     );
   }
   return await requireEngine({ log });
@@ -88,7 +88,7 @@ export async function runPulumi(
         else
           reject(
             new PulumiError(
-              `\`pulumi ${args[0]}\` was stopped by ${signal}${timeoutMs === undefined ? "" : `, after ${timeoutMs / 1_000} s at the latest`}.`,
+              `\`pulumi ${args[0]}\` was killed by ${signal}${timeoutMs === undefined ? "" : ` (timeout: ${timeoutMs / 1_000} s)`}.`,
             ),
           );
       });

@@ -41,7 +41,7 @@ export async function readNewest<Item, Kept extends { readonly time?: string }>(
   let stopReason: string | undefined;
   for (let page = 1; ; page += 1) {
     if (page > list.maxPages) {
-      stopReason = `No more than ${list.maxPages} ${list.maxPages === 1 ? "page is" : "pages are"} read.`;
+      stopReason = `The limit is ${list.maxPages} ${list.maxPages === 1 ? "page" : "pages"}.`;
       break;
     }
     let pageResult: Page<Item>;
@@ -64,7 +64,7 @@ export async function readNewest<Item, Kept extends { readonly time?: string }>(
     pageOrder.addPage(newItems);
     if (pageResult.items.length === 0 || (pageResult.total !== undefined && count >= pageResult.total)) break;
     if (newItems.length === 0) {
-      stopReason = `Page ${page} brought nothing that the pages before had not.`;
+      stopReason = `Page ${page} contained nothing new.`;
       break;
     }
   }
@@ -84,7 +84,7 @@ function buildReadResult<Kept>(
   if (stopReason === undefined && items.length >= total) return { items };
   const totalText = totals.last === undefined ? "" : ` of ${Math.max(totals.last, items.length)}`;
   const newestText = pageOrder.oldest === undefined ? "" : "the newest ";
-  const reason = stopReason ?? "The list moved while it was read.";
+  const reason = stopReason ?? "The list changed while it was read.";
   return {
     items,
     ...(pageOrder.oldest === undefined ? {} : { completeSince: pageOrder.oldest }),
@@ -128,7 +128,7 @@ async function runBeforeDeadline<T>(deadline: AbortSignal, request: () => Promis
 }
 
 class DeadlineError extends Error {
-  override readonly message = "The time for it was up.";
+  override readonly message = "The time limit was reached.";
 }
 
 function formatFailureReason(error: unknown): string {

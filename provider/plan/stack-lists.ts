@@ -40,7 +40,7 @@ export async function readStackLists(
   const state = await exportStack(stack, { baseEnvironment: removeKeyVariables(process.env), ...options });
   if (state !== undefined) return parseStackLists(state, stack, resource);
   throw new PulumiError(
-    `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` shows those there are. Name one with --stack; or, if this one is meant, make it: \`pulumi stack init ${stack}\`.`,
+    `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` lists the existing ones. Specify one with --stack; or, if this one is intended, create it: \`pulumi stack init ${stack}\`.`,
   );
 }
 
@@ -59,15 +59,15 @@ export async function exportStack(
   // The Automation API recognizes this message in the same way.
   if (/no stack named.*found/.test(result.stderr)) return undefined;
   const loginHint = /PULUMI_ACCESS_TOKEN must be set/.test(result.stderr)
-    ? " Pulumi is logged in nowhere: run `pulumi login --local`, or log in to where the team's state is."
+    ? " Pulumi isn't logged in: run `pulumi login --local`, or log in to the team's state backend."
     : "";
-  throw new PulumiError(`${label} can't be read.${loginHint} Pulumi says:\n${formatPulumiOutput(result)}`);
+  throw new PulumiError(`${label} can't be read.${loginHint} Output of Pulumi:\n${formatPulumiOutput(result)}`);
 }
 
 /** Parses the lists from an exported state; see {@link readStackLists}. */
 export function parseStackLists(state: unknown, stack: string, resource: string | undefined): StackLists {
   const parsed = exportedStackSchema.safeParse(state);
-  if (!parsed.success) throw new PulumiError(`The state of the stack ${quote(stack)} has another form than is known.`);
+  if (!parsed.success) throw new PulumiError(`The state of the stack ${quote(stack)} has an unknown format.`);
   const resources = (parsed.data.deployment?.resources ?? []).filter((resourceItem) => resourceItem.delete !== true);
   const componentNames = resources
     .filter(({ type }) => type === TENANT_SETTINGS_TYPE)
@@ -75,7 +75,7 @@ export function parseStackLists(state: unknown, stack: string, resource: string 
   const name = resource ?? componentNames[0];
   if (resource === undefined && componentNames.length > 1) {
     throw new PulumiError(
-      `The stack ${quote(stack)} has several TenantSettings (${componentNames.map((resourceItem) => quote(resourceItem)).join(", ")}); say which is meant with --resource.`,
+      `The stack ${quote(stack)} has several TenantSettings (${componentNames.map((resourceItem) => quote(resourceItem)).join(", ")}); specify one with --resource.`,
     );
   }
   const findKnownList = (kind: "AllowDenyList" | "VipList", property: string): StackList => {

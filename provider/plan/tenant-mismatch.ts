@@ -55,7 +55,7 @@ export function findOtherTenantBlockers(
   if (isEmptyTenantAccepted(environment, name)) return [];
   const advice = (when: string): string => formatAcceptAdvice(when, environment, name);
   if (findForeignFingerprints(known, people).length > 0 && !hasAnyKnownVip(desired, observed)) {
-    return [buildTenantBlocker(describeChangedDomains(people), advice("where its people have other domains now"))];
+    return [buildTenantBlocker(describeChangedDomains(people), advice("if its people now have other domains"))];
   }
   let declared = 0;
   for (const { kind, stackContent = {} } of desired.lists) {
@@ -68,8 +68,8 @@ export function findOtherTenantBlockers(
     }
   }
   if (declared < MIN_EVIDENCE) return [];
-  const signText = `of the ${declared} that this stack has declared before, it holds none`;
-  return [buildTenantBlocker(signText, advice("where all of them were removed on purpose"))];
+  const signText = `it has none of the ${declared} that this stack has declared before`;
+  return [buildTenantBlocker(signText, advice("if all of them were removed on purpose"))];
 }
 
 /**
@@ -85,7 +85,7 @@ export function assertOwnMailboxes(
   const people = getObservedPeople(observed, mailboxes);
   if (!hasOnlyForeignDomains(people, new OwnDomains(ownDomains))) return;
   throw new OtherTenantError(
-    `${OTHER_TENANT_LEAD}: ${describeUnexpectedDomains(people)}. No file was written. Check whose key it is. ${ADD_OWN_DOMAIN_ADVICE}`,
+    `${OTHER_TENANT_LEAD}: ${describeUnexpectedDomains(people)}. No file was written. Check which tenant the key belongs to. ${ADD_OWN_DOMAIN_ADVICE}`,
   );
 }
 
@@ -113,7 +113,7 @@ export function explainTenantMismatch(
   }
   if (fingerprint === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
   if (findForeignFingerprints([fingerprint], people).length === 0) return undefined;
-  const advice = formatAcceptAdvice("where its people have other domains now", environment, name);
+  const advice = formatAcceptAdvice("if its people now have other domains", environment, name);
   return buildTenantBlocker(describeChangedDomains(people), advice).message;
 }
 
@@ -173,12 +173,12 @@ export function findMissingOwnDomains(
   const question =
     likelyDomains.length === 0
       ? ""
-      : ` Its VIPs have mailboxes of ${formatFirstDomains(likelyDomains)}; are these your own people?`;
+      : ` Its VIPs have mailboxes in ${formatFirstDomains(likelyDomains)}; check whether these are your own people.`;
   return [
     {
       code: "own-domains-missing",
       level: "warning",
-      message: `ownDomains is said nowhere, so on this first run nothing tells whether the key is of the tenant that is meant.${question} Name the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
+      message: `ownDomains isn't set, so this first run can't verify that the key belongs to the intended tenant.${question} Set the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
     },
   ];
 }
@@ -194,6 +194,6 @@ export const OTHER_TENANT_CODE = "other-tenant";
 function buildTenantBlocker(signText: string, advice: string): PlanBlocker {
   return {
     code: OTHER_TENANT_CODE,
-    message: `${OTHER_TENANT_LEAD}: ${signText}. Check whose key it is. ${advice}`,
+    message: `${OTHER_TENANT_LEAD}: ${signText}. Check which tenant the key belongs to. ${advice}`,
   };
 }

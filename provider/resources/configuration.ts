@@ -139,9 +139,9 @@ function describeInstance(instance: string): string {
 function describeMissingSetting(name: SettingName, config: ConfigSource): string {
   const instance = config(INSTANCE_KEY);
   if (instance !== undefined) {
-    return `Give ${name} to ${describeInstance(instance)}; neither the environment nor the stack's configuration reaches it.`;
+    return `Set ${name} on ${describeInstance(instance)}; the environment and the stack's configuration don't apply to it.`;
   }
   if (config === NO_STACK_CONFIG) return `Set ${SETTING_VARIABLES[name]} in the environment.`;
   const flag = name === "apiKey" ? "--secret " : "";
-  return `Set ${SETTING_VARIABLES[name]} in the environment, or run \`pulumi config set ${flag}${CONFIG_NAMESPACE}:${name} …\`, or give it to a Provider.`;
+  return `Set ${SETTING_VARIABLES[name]} in the environment, or run \`pulumi config set ${flag}${CONFIG_NAMESPACE}:${name} …\`, or set it on a Provider.`;
 }

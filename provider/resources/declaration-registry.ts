@@ -100,7 +100,7 @@ function findCollisions(item: DeclarationItem, { owner, declaration }: OwnedDecl
   const contraryItem = findContrary(declaration, item);
   if (contraryItem !== undefined) return [buildBothListsFailure(item, contraryItem, owner)];
   if (!declaration.wouldPrune?.(item)) return [];
-  const reason = `${quote(item.name)} would be removed again by ${describeOwner(owner)}, which is ${declaration.mode}: declare it there, or name it in the \`ignore\` of that list`;
+  const reason = `${quote(item.name)} would be removed again by ${describeOwner(owner)}, which is ${declaration.mode}: declare it there, or add it to the \`ignore\` of that list`;
   return [{ property: item.property, reason }];
 }
 
@@ -109,7 +109,7 @@ function buildDuplicateFailure(
   other: DeclarationItem,
   owner: DeclarationOwner,
 ): ArgumentFailure {
-  const reason = `${quote(item.name)} is declared at ${other.property} of ${describeOwner(owner)} too; keep one of the two`;
+  const reason = `${quote(item.name)} is also declared at ${other.property} of ${describeOwner(owner)}; keep one of the two`;
   return { property: item.property, reason };
 }
 
@@ -141,7 +141,7 @@ function buildPrunedFailure(
   owner: DeclarationOwner,
   { mode }: ResourceDeclaration,
 ): ArgumentFailure {
-  const reason = `is ${quote(mode)}, so this list would remove ${sanitizeLine(item.name)}, which ${describeOwner(owner)} declares: declare it here, or name it in \`ignore\``;
+  const reason = `is ${quote(mode)}, so this list would remove ${sanitizeLine(item.name)}, which ${describeOwner(owner)} declares: declare it here, or add it to \`ignore\``;
   return { property: "mode", reason };
 }
 

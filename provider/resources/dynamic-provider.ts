@@ -120,7 +120,7 @@ async function convertErrors<T>(work: () => Promise<T>): Promise<T> {
     const isDebug = Boolean(process.env["EMAIL_SECURITY_DEBUG"]);
     throw Object.assign(new Error(formatErrorWithCode(error), { cause: error }), {
       toString: () => `${name} (${code})`,
-      stack: isDebug ? stack : "the details are told at its resource",
+      stack: isDebug ? stack : "see the error of its resource",
     });
   }
 }

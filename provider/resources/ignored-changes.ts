@@ -27,7 +27,7 @@ export function assertEffectiveIgnores(kind: ResourceKind, paths: readonly strin
     const correctedPath = suggestIgnorePath(kind, path);
     return correctedPath === undefined
       ? []
-      : [`ignoreChanges: ${excerpt(path, 300)} ignores nothing; write ${excerpt(correctedPath, 300)}.`];
+      : [`ignoreChanges: ${excerpt(path, 300)} has no effect; write ${excerpt(correctedPath, 300)}.`];
   });
   if (problems.length === 0) return;
   throw new InvalidArgumentError([...problems, "Nothing was changed."].join("\n"));

@@ -46,7 +46,7 @@ export function encodePlainContent(kind: ListKind, content: unknown, ignoredPath
   const ineffectivePath = Array.isArray(content) ? ignoredPaths.find((path) => isElementPath(kind, path)) : undefined;
   if (ineffectivePath === undefined) return content;
   throw new InvalidArgumentError(
-    `ignoreChanges: ${excerpt(ineffectivePath, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
+    `ignoreChanges: ${excerpt(ineffectivePath, 300)} has no effect, because ${kind.property} is an array with values that aren't known yet. Write ${kind.property} as a map, with the keys of its elements. Nothing was changed.`,
   );
 }
 

@@ -65,7 +65,7 @@ function assertSecretApiKey(): void {
   const runtime = pulumi.runtime as { readonly isConfigSecret?: (key: string) => boolean };
   if (pulumi.runtime.allConfig()[key] === undefined || runtime.isConfigSecret?.(key) !== false) return;
   throw new ConfigurationError(
-    `The stack's configuration holds the API key in the clear (${key}), and so would the stack's state. Nothing was changed. Set it as a secret: \`pulumi config set --secret ${key}\` asks for it. Where others can read the file or an earlier state, have the service give you another key.`,
+    `The stack's configuration contains the API key in plain text (${key}), and so would the stack's state. Nothing was changed. Set it as a secret: \`pulumi config set --secret ${key}\` prompts for it. If others can read the file or an earlier state, get a new key from the service.`,
   );
 }
 
@@ -74,12 +74,12 @@ function assertSecretApiKey(): void {
  * provider.
  */
 function throwImportUnsupported(kind: ResourceKind, name: string): never {
-  const adoptText = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
+  const adoptText = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes the others" : "";
   throw new InvalidArgumentError(
     [
-      `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
-      `Remove it: \`pulumi up\` adopts existing entries as declared${adoptText}. \`npx email-security export\` writes down all of them.`,
-      "Or import over the native plugin; the program then imports from pulumi-email-security/native.",
+      `${kind} ${quote(name)}: the option \`import\` isn't supported, because Pulumi can't import dynamic resources. Nothing was changed.`,
+      `Remove it: \`pulumi up\` adopts existing entries as declared${adoptText}. \`npx email-security export\` writes all of them to files.`,
+      "Or import with the native plugin; the program then imports from pulumi-email-security/native.",
     ].join("\n"),
   );
 }

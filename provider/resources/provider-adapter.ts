@@ -171,13 +171,15 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     const declaredItems = [...buildDeclaration(stripAdapterOutputs(outputs)).getItems()];
     const [first] = declaredItems;
     const names = `${first?.name ?? kind}${declaredItems.length > 1 ? ` and ${declaredItems.length - 1} more` : ""}`;
-    const explanation = `${names} belongs to ${otherTenantName}, and this run reaches ${session.getTenantLabel()}`;
+    const explanation = `${names} belongs to ${otherTenantName}, but this run uses ${session.getTenantLabel()}`;
     if (outputs["onDelete"] !== "keep" && !declaredItems.every(({ key }) => isDeclared(key))) {
       throw new OtherTenantError(
-        `${explanation}, so nothing was deleted. Where that is another name of the same tenant, and this is to go, delete it in the console; else run with the address from before. To only forget it: \`pulumi state delete\` with its URN.`,
+        `${explanation}, so nothing was deleted. If that is another name of the same tenant, and the deletion is intended, delete it in the console; otherwise run with the previous address. To only remove it from the state: \`pulumi state delete\` with its URN.`,
       );
     }
-    log(`${explanation}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`);
+    log(
+      `${explanation}: nothing was deleted there. If that is another tenant, and the deletion is intended, delete it there.`,
+    );
   };
   /** For a resource that isn't in the state: only the configured domains can reveal a wrong tenant. */
   const confirmConfiguredTenant = async (context: LifecycleContext): Promise<void> => {
@@ -272,7 +274,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       // Unknown values give no name for the advice.
       const isKnown = !Object.values(news).includes(UNKNOWN);
       const id = isKnown ? ` such as ${quote(declared.replace(" ", ":"))}` : "";
-      return `The import names ${sanitizeLine(getDeclarationName(buildDeclaration(stripAdapterOutputs(olds))))}, and the program declares ${sanitizeLine(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or remove \`import\`: then \`up\` adopts existing entries as declared.`;
+      return `The import is for ${sanitizeLine(getDeclarationName(buildDeclaration(stripAdapterOutputs(olds))))}, but the program declares ${sanitizeLine(declared)}. Nothing was imported. Import it by an id that matches the declaration${id}, or remove \`import\`: then \`up\` adopts existing entries as declared.`;
     },
 
     preview(inputs, before) {
@@ -322,7 +324,7 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       const [failure] = validateArguments(lifecycle.querySchema, query);
       if (failure !== undefined) {
         throw new InvalidArgumentError(
-          `${kind} can't be listed so: ${sanitizeLine(failure.property)} ${failure.reason}. Nothing was read.`,
+          `${kind} can't be listed with these arguments: ${sanitizeLine(failure.property)} ${failure.reason}. Nothing was read.`,
         );
       }
       const context = session.getContext();
@@ -377,7 +379,7 @@ function mergeFailures(failures: readonly ArgumentFailure[], args: RawArguments)
   );
   return [
     ...failures.filter((failure) => !isSeparate(failure)),
-    { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
+    { property: "", reason: ["invalid arguments:", ...lines].join("\n") },
   ];
 }
 

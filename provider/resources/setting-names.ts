@@ -46,7 +46,7 @@ export function assertNoMisspelledVariables(environment: NodeJS.ProcessEnv): voi
 export function describeMisspelledVariables(environment: NodeJS.ProcessEnv): string[] {
   return findMisspelledVariables(environment).map(
     ({ name, suggestion }) =>
-      `The environment has ${quote(name)}, which nobody reads; did you mean ${suggestion}? Rename it, or unset it.`,
+      `The environment has ${quote(name)}, which is unknown; did you mean ${suggestion}? Rename it, or unset it.`,
   );
 }
 
@@ -63,6 +63,6 @@ export function describeUnknownSettings(names: readonly string[], project: strin
     .filter((name) => name === "instance" || !hasOwnKeys || findLikelyTypo(name, SETTING_NAMES) !== undefined)
     .map((name) => {
       const key = `${CONFIG_NAMESPACE}:${name}`;
-      return `The stack's configuration has ${quote(key)}, which nobody reads (\`pulumi config rm ${key}\` takes it away); ${formatNameSuggestion(name, SETTING_NAMES)}`;
+      return `The stack's configuration has ${quote(key)}, which is unknown (\`pulumi config rm ${key}\` removes it); ${formatNameSuggestion(name, SETTING_NAMES)}`;
     });
 }

@@ -261,7 +261,7 @@ export class TenantClaims {
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
-        `Two providers of this program reach one tenant of the service: ${hereName} and ${thereName}. ${conflict} Nothing was changed by ${hereName}. Declare these resources through one Provider; where two tenants are meant, check whose keys they are.`,
+        `Two providers of this program reach one tenant of the service: ${hereName} and ${thereName}. ${conflict} Nothing was changed by ${hereName}. Declare these resources with one Provider. If these should be two tenants, check which tenant each key belongs to.`,
       );
     }
   }
@@ -347,7 +347,7 @@ function describeClaimConflict(
     ownKeys.add(key);
     const otherClaim = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
     if (otherClaim !== undefined && otherClaim !== encodeClaim(item))
-      return `Each declares ${quote(item.name)} otherwise.`;
+      return `They declare ${quote(item.name)} differently.`;
     for (const related of item.getRelatedSubjects?.() ?? []) {
       const relatedClaim = other.things[shortHash(related)];
       const relatedList = relatedClaim && parseClaimList(relatedClaim);

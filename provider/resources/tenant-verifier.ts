@@ -153,7 +153,7 @@ export class TenantVerifier {
       writeFileSync(file, JSON.stringify(identity), { mode: 0o600 });
     } catch (error) {
       // The write to the tenant has succeeded, so this only logs. The rollout keeps the identity from its planning.
-      this.#options.log(`What identifies the tenant could not be kept: ${formatErrorWithCode(error)}`);
+      this.#options.log(`The tenant's identity could not be saved: ${formatErrorWithCode(error)}`);
     }
   }
 
@@ -171,7 +171,7 @@ export class TenantVerifier {
     }
     const { as: fingerprint } = this.#cachedFingerprint;
     if (fingerprint !== undefined && !this.#fingerprints.has(fingerprint)) {
-      this.#fingerprints.set(fingerprint, "what this run has made");
+      this.#fingerprints.set(fingerprint, "the changes of this run");
     }
     return fingerprint;
   }
@@ -184,7 +184,9 @@ export class TenantVerifier {
       if (!(error instanceof EmailSecurityError)) throw error;
       // If the VIPs are needed, their own read reports the failure. A failed comparison alone must not prevent a deny
       // entry for a tenant under attack.
-      this.#options.log(`Whose tenant this is could not be seen by its people: ${formatErrorWithCode(error)}`);
+      this.#options.log(
+        `The tenant could not be verified by the mail domains of its people: ${formatErrorWithCode(error)}`,
+      );
       return undefined;
     }
   }
@@ -218,7 +220,7 @@ export class TenantVerifier {
     }
     return {
       evidence: describeChangedDomains(mailDomains, this.#fingerprints.get(foreignFingerprint)),
-      advice: this.#formatAcceptAdvice("where its people have other domains now"),
+      advice: this.#formatAcceptAdvice("if its people now have other domains"),
       isFromState: true,
     };
   }
@@ -237,8 +239,8 @@ export class TenantVerifier {
       (list === "vips" && isStillTenant(await tenant.readIdentity(list), pickVipIdentity(plannedFingerprint))) ||
       isStillTenant(await tenant.readIdentity("entries"), plannedFingerprint);
     if (this.#matchesPlan) return;
-    const evidence = "it doesn't hold the entries or VIPs that were there when this rollout was planned";
-    this.#throwOtherTenant({ evidence, advice: "Where it is the right one, plan the rollout again." }, tenant);
+    const evidence = "it doesn't have the entries or VIPs that it had when this rollout was planned";
+    this.#throwOtherTenant({ evidence, advice: "If it is the right one, plan the rollout again." }, tenant);
   }
 
   async #assertExpectedState(list: TenantList, tenant: TenantCache, isRemoval: boolean): Promise<void> {
@@ -264,8 +266,8 @@ export class TenantVerifier {
     );
     this.#throwOtherTenant(
       {
-        evidence: `nothing of what this stack's state says is there: neither ${formatNeitherNames(itemNames)}`,
-        advice: this.#formatAcceptAdvice("where it was emptied"),
+        evidence: `none of the elements in this stack's state exist: neither ${formatNeitherNames(itemNames)}`,
+        advice: this.#formatAcceptAdvice("if it was emptied"),
       },
       tenant,
     );
@@ -308,7 +310,7 @@ export class TenantVerifier {
   #throwOtherTenant({ evidence, advice }: TenantMismatch, { baseUrl }: TenantCache): never {
     const outcomeText = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
     if (this.#hasThrown) {
-      throw new OtherTenantError(`${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${outcomeText}`);
+      throw new OtherTenantError(`${OTHER_TENANT_LEAD}; see the error of another resource of this run. ${outcomeText}`);
     }
     this.#hasThrown = true;
     const refreshNote =
@@ -316,7 +318,7 @@ export class TenantVerifier {
         ? ""
         : " (a refresh still uses the one of the last run; a run without it takes the program's)";
     throw new OtherTenantError(
-      `${OTHER_TENANT_LEAD}: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${evidence}. ${outcomeText} Check whose key ${this.#options.describeKeySource()} is${refreshNote}. ${advice}`,
+      `${OTHER_TENANT_LEAD}: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${evidence}. ${outcomeText} Check which tenant the key from ${this.#options.describeKeySource()} belongs to${refreshNote}. ${advice}`,
     );
   }
 }

@@ -55,7 +55,7 @@ export class Batcher<Answer> {
     this.#isScheduled = false;
     const wantedMembers = waitingMember.filter(([, member]) => hasActiveCaller(member));
     for (const [, member] of waitingMember) {
-      if (!hasActiveCaller(member)) member.reject(new Error("nobody waits for it any more"));
+      if (!hasActiveCaller(member)) member.reject(new Error("it is no longer needed"));
     }
     const batches: Promise<void>[] = [];
     for (let index = 0; index < wantedMembers.length; index += this.#options.maxSize) {

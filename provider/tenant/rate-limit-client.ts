@@ -149,7 +149,7 @@ class RateLimitClient implements RequestLimiter {
 
   #rejectAll(): void {
     this.#disconnectError = new Error(
-      "the rollout that started this process is gone, and nobody else may let it go on",
+      "the rollout that started this process has ended, so it isn't allowed to continue",
     );
     for (const { reject } of this.#waiters.splice(0)) reject(this.#disconnectError);
   }
@@ -159,6 +159,6 @@ function parseRejectionReason(message: string): string {
   try {
     return String(JSON.parse(message));
   } catch {
-    return "the rollout that started this process gave an answer that can't be read";
+    return "the rollout that started this process sent an invalid response";
   }
 }

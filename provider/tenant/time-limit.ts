@@ -32,7 +32,7 @@ export class TimeLimit {
 
   /** @param of the option that sets the time and the resource, for the middle of a sentence. */
   constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
-    this.#description = `the ${seconds} s of ${of} were over`;
+    this.#description = `the timeout of ${seconds} s of ${of} was exceeded`;
     this.#timer = setTimeout(
       () => {
         this.#isExpired = true;
@@ -87,10 +87,10 @@ export class TimeLimit {
     const [first] = sentRequests;
     const statusText =
       first === undefined
-        ? `before this was done: ${this.#description}, and nothing was sent to change it.`
-        : `before the service had answered: ${this.#description} when ${[...sentRequests].join(" and ")} was under way, so it may have been done.`;
+        ? `before anything was changed: ${this.#description}, and no write was sent.`
+        : `before the service responded: ${this.#description} during ${[...sentRequests].join(" and ")}, which may have taken effect.`;
     return new OperationTimeoutError(
-      `The time was up ${statusText} Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.`,
+      `The operation timed out ${statusText} Nothing more is sent. You can safely run again: a run checks the current state and does the rest. If the service needs longer, increase the timeout.`,
     );
   }
 }

@@ -26,7 +26,7 @@ it.each([
 
   // The other resources keep their names, so that only the first is removed.
   await project.write(program(values).replace(/^new .*"entry-0".*$/m, ""));
-  expect(await project.up()).toContain("stays: the program declares it");
+  expect(await project.up()).toContain("is kept: the program declares it");
   expect(service.entries).toHaveLength(1);
 
   await project.write(program([]));

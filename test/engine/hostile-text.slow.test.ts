@@ -83,5 +83,5 @@ it("rejects and sanitizes hostile arguments in a preview", async () => {
   expect(output).not.toContain("panic:");
   expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
   // The engine stops at the first resource that it hears is rejected.
-  expect(output).toMatch(/these arguments can't be accepted:\n\s*\S.*\\u\{1b\}/);
+  expect(output).toMatch(/invalid arguments:\n\s*\S.*\\u\{1b\}/);
 });

@@ -91,7 +91,7 @@ it("removes confirmed entries and rejects a duplicate declaration in preview", a
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
   expect(output).toContain(
-    '"deny evil.example" is declared at entries["evil.example"] of AllowDenyList "other" too; keep one of the two',
+    '"deny evil.example" is also declared at entries["evil.example"] of AllowDenyList "other"; keep one of the two',
   );
   expect(sandbox.requests).toHaveLength(0);
 });

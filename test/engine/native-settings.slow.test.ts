@@ -101,7 +101,7 @@ it.skipIf(missing)(
     sandbox.clearRequests();
     await project.writeFile("settings/acme.yaml", less.replace("Releases payments", "Somebody else"));
     const moved = await upHeld();
-    expect(moved.output).toContain('"settings/acme.yaml" does not declare what was reviewed, as of');
+    expect(moved.output).toContain(`"settings/acme.yaml" doesn't match the reviewed plan on`);
     expect(moved.output).toContain("[ERR_PLAN_STALE]");
 
     // A program that declares something other than the file is rejected too, by the list that would write it.

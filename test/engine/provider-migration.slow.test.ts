@@ -38,7 +38,7 @@ it("deletes nothing when one run drops one provider for the other", async () => 
     expect(code, output).toBe(0);
     expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
     for (const sentence of [
-      `${ENTRY} on the deny list stays: the program declares it.`,
+      `${ENTRY} on the deny list is kept: the program declares it.`,
       `${VIP} stays a VIP: the program declares it.`,
       "2 entries stay: the program declares them (deny one.example, allow two.example).",
       "1 VIP stays: the program declares it (diego.santos@acme.example).",

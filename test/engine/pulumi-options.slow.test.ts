@@ -277,7 +277,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
   await project.write(source({ ...kept, ...rest, ...renamed, told: entry("told", "changed") }, team));
   sandbox.clearRequests();
   const output = await project.up("--exclude", "**-told");
-  expect(output).toContain("stays: the program declares it");
+  expect(output).toContain("is kept: the program declares it");
   expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
   expect(entries()).toEqual(
     expect.arrayContaining(
@@ -373,7 +373,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   expect(code).not.toBe(0);
   for (const kind of ["AllowDenyEntry", "AllowDenyList"]) {
     const timeoutMessages = output.match(
-      new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"),
+      new RegExp(`the timeout of 1 s of customTimeouts\\.create of this ${kind} was exceeded`, "g"),
     );
     expect(timeoutMessages?.length).toBeGreaterThanOrEqual(2);
   }

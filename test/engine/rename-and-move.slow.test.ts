@@ -26,7 +26,7 @@ it("moves an entry of a renamed resource to another list after a refresh", async
   expect(lists()).toEqual(["allow"]);
 
   const output = await project.up("--refresh");
-  expect(output).toContain("partner.example is on the deny list now, where the program declares it.");
+  expect(output).toContain("partner.example is now on the deny list, where the program declares it.");
   expect(output).not.toContain("on the allow list stays");
   expect(lists()).toEqual(["deny"]);
 });

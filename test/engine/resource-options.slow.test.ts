@@ -81,7 +81,7 @@ it("applies `ignoreChanges`, `aliases` and `transforms` to list elements by key"
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
   expect(output).toContain(
-    'ignoreChanges: members["Diego.Santos@acme.example"] ignores nothing; write members["diego.santos@acme.example"].',
+    'ignoreChanges: members["Diego.Santos@acme.example"] has no effect; write members["diego.santos@acme.example"].',
   );
 
   // A transform receives each element and can change it.

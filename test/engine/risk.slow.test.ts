@@ -32,7 +32,7 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
   const variable = await project.runWith({ EMAIL_SECURITY_OWN_DOMAIN: "acme.example" }, "preview");
   expect(variable.code).not.toBe(0);
   expect(variable.output).toContain(
-    'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which nobody reads; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
+    'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which is unknown; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
   );
   await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
   await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));

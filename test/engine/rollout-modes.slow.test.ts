@@ -91,7 +91,7 @@ it("reverts console drift with --revert-drift only where the files allow it", as
   const done = await fleet.rollout("--revert-drift", "--yes");
   expect(summarizeRun(done), done.output).toEqual([0, ["t1"]]);
   expect(done.output).toContain("2 of 3 tenants have `onDrift: revert`");
-  expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
+  expect(flat(done)).toMatch(/t1: deny evil0\.example: removed from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
     "1 change of the files is not rolled out (or a refresh has read console changes into the state); run `rollout` first",
   );

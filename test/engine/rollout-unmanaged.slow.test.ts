@@ -30,7 +30,7 @@ it("names the unmanaged allows and what to do about them", async () => {
   expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
   // No command is printed, because a person has to judge a risky allow.
   expect(status.stdout.replace(/\s+/g, " ")).toContain(
-    "What to do next: Unmanaged entries stay at 1 tenant: the mode of the list removes none of them.",
+    "Next steps: Unmanaged entries stay at 1 tenant, because the list's mode doesn't remove them.",
   );
 });
 

@@ -36,7 +36,7 @@ it("enforces a reviewed plan against changed files", async () => {
   // If the files differ from the reviewed ones, no resource is registered.
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2028"));
   const others = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
-  expect(others.output).toContain("does not declare what was reviewed");
+  expect(others.output).toContain("doesn't match the reviewed plan");
   expect(others.code).not.toBe(0);
   // The same for changes that only the files contain: a reviewed expiry date, a policy.
   for (const other of [
@@ -45,7 +45,7 @@ it("enforces a reviewed plan against changed files", async () => {
   ]) {
     await its.declare(other);
     const moved = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
-    expect(moved.output).toContain("does not declare what was reviewed");
+    expect(moved.output).toContain("doesn't match the reviewed plan");
     expect(moved.code).not.toBe(0);
   }
   expect(writesOf(its.sandbox)).toEqual([]);
@@ -158,7 +158,7 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   its.sandbox.clearRequests();
   const up = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(
-    /deny typed\.example is not there, and the review did not show that it would be deny: "INC-9"/,
+    /deny typed\.example is not there, but the review didn't show that it would be deny: "INC-9"/,
   );
   expect(writesOf(its.sandbox)).toEqual([]);
 });

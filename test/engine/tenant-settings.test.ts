@@ -57,7 +57,7 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
     "--refresh",
   );
   expect(up.output).toContain("ERR_PLAN_STALE");
-  expect(up.output).toContain('was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now');
+  expect(up.output).toContain('was allow: "Contract 2026-114" at the review, but is now allow: "do not touch"');
   expect(up.code).not.toBe(0);
   expect(writesOf(its.sandbox)).toEqual([]);
 });

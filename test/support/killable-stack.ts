@@ -168,7 +168,7 @@ export class KillableStack implements AsyncDisposable {
         await type("cancel", "--yes");
         run = await type(...command);
       }
-      if (run.output.includes("nothing of what this stack's state says is there")) {
+      if (run.output.includes("none of the elements in this stack's state exist")) {
         environment = { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" };
         run = await type(...command);
       }

@@ -13,5 +13,5 @@ export function explainUnsafeAdoption({ what, movedBy }: DriftItem, name: string
     return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
   return what === "changed"
     ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
-    : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
+    : `the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
 }

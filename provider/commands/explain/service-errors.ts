@@ -139,7 +139,7 @@ export const SERVICE_ERRORS = {
     means:
       "A resource took longer than its `customTimeouts` allow. Requests that are reported as in progress may have taken effect. All others did not, and won't be sent.",
     example:
-      "The time was up before the service had answered: the 1 s of customTimeouts.create of this AllowDenyEntry were over when POST /api/v1/settings/allow_deny_entries at https://mail-security.example was under way, so it may have been done. Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.",
+      "The operation timed out before the service responded: the timeout of 1 s of customTimeouts.create of this AllowDenyEntry was exceeded during POST /api/v1/settings/allow_deny_entries at https://mail-security.example, which may have taken effect. Nothing more is sent. You can safely run again: it looks at what is there and does what is left. Where the service needs longer, allow more.",
     causes: [
       "the service is slow, or failed and was retried repeatedly",
       "a limit that was meant for one entry, on a list of thousands",

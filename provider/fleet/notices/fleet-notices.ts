@@ -57,7 +57,7 @@ export class FleetNotices {
   async send(status: FleetStatus, unselectedStacks?: ReadonlySet<string>, waitMs?: number): Promise<NoticeResult> {
     if (!this.#hasReceivers) {
       const variables = Object.values(RECEIVER_ADDRESS_VARIABLES).join(", ");
-      return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
+      return { notes: [`--notify has no receiver, because none of ${variables} is set. No notice was sent.`] };
     }
     const changes = findUnsentChanges(status, this.#sentNotices, unselectedStacks);
     const { drifted, expiring, ids, currentState } = changes;
@@ -66,9 +66,9 @@ export class FleetNotices {
       this.#notifier.notify("expiring", ids.expiring, async () => buildExpiryNotice(status, changes));
     const problem = (await this.#notifier.flush(waitMs)) ?? this.#store(currentState);
     return {
-      ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
+      ...(problem === undefined ? {} : { problem: `${problem} The next run sends it again.` }),
       notes: this.#missingAddresses.map(
-        (variable) => `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+        (variable) => `\`notify\` specifies a receiver, but ${variable} is not set: no notice was sent to it.`,
       ),
     };
   }
@@ -101,13 +101,11 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
   const summary = [
     `New drift in ${formatCount(drifted.length, "tenant")}: ${formatCount(differences.length, "difference")}${riskyCount === 0 ? "" : `, ${riskyCount} of them risky`}.`,
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
-    `Drifted in all: ${driftedCount} of ${formatCount(tenants.length, "tenant")}.`,
+    `Drifted in total: ${driftedCount} of ${formatCount(tenants.length, "tenant")}.`,
     ...(unreadCount === 0 ? [] : [`${unreadCount} could not be read.`]),
     ...(unknownCount === 0
       ? []
-      : [
-          `Of ${unknownCount} of them nothing here tells what a rollout left: only what no file declares so is counted.`,
-        ]),
+      : [`For ${unknownCount} of them, the last rollout is unknown: only differences from the files are counted.`]),
   ];
   return {
     ...buildNoticeHeader("drift", status, summary),
@@ -116,7 +114,7 @@ function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Noti
       .map(({ name }) => excerpt(name)),
     next: [
       {
-        why: "See what it is, since when and by whom, as far as the service tells:",
+        why: "To see each difference, with its time and author if the service reports them:",
         command: formatStatusCommand(status),
       },
     ],
@@ -134,12 +132,12 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
   const firstDate = expiring[0]?.expires ?? status.until;
   return {
     ...buildNoticeHeader("expiring", status, [
-      `${formatCount(expiring.length, "entry", "entries")} of ${formatCount(names.size, "tenant")} ${expiring.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${firstDate}.`,
+      `${formatCount(expiring.length, "entry", "entries")} of ${formatCount(names.size, "tenant")} ${expiring.length === 1 ? "expires" : "expire"} by ${status.until}, the first on ${firstDate}.`,
     ]),
     tenants: [...names].slice(0, MAX_ITEMS).map((name) => excerpt(name)),
     next: [
       {
-        why: "Who needs one for longer gives it a later end in its file; see which they are:",
+        why: "To keep an entry longer, set a later expiry in its file. To list them:",
         command: formatStatusCommand(status),
       },
     ],

@@ -39,13 +39,13 @@ export function readSentNotices(file: string): SentNotices {
   try {
     const { data } = sentNoticesSchema.safeParse(JSON.parse(readRegularFile(file, MAX_BYTES).toString("utf8")));
     if (data !== undefined) return data;
-    reason = "it is not what this release writes";
+    reason = "it has a different format than this release writes";
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
     reason = error instanceof SyntaxError ? "it isn't valid JSON" : (error as Error).message;
   }
   throw new ConfigurationError(
-    `${quote(file, 300)} isn't a file of sent notices: ${sanitizeLine(reason)}. Name a file of its own for --notify; if it is missing, one is made, and all notices are sent.`,
+    `${quote(file, 300)} isn't a file of sent notices: ${sanitizeLine(reason)}. Specify a separate file for --notify. A missing file is created, and all notices are sent.`,
   );
 }
 
@@ -67,5 +67,5 @@ export function writeSentNotices(file: string, notices: SentNotices): void {
 
 function buildWriteError(file: string, cause: unknown): ConfigurationError {
   const reason = sanitizeLine((cause as Error).message);
-  return new ConfigurationError(`The sent notices can't be kept in ${quote(file, 300)}: ${reason}.`, { cause });
+  return new ConfigurationError(`The sent notices can't be saved to ${quote(file, 300)}: ${reason}.`, { cause });
 }

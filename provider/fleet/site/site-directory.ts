@@ -44,7 +44,7 @@ export function openSite(path: string, source?: string): SiteDirectory {
   try {
     if (source !== undefined && resolve(path) === dirname(resolve(source))) {
       throw new Error(
-        `it is the directory of ${quote(source, 300)}, and the site has many files. Choose another directory, such as "site"`,
+        `it is the directory of ${quote(source, 300)}, and the site needs its own directory. Choose another directory, such as "site"`,
       );
     }
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -52,7 +52,7 @@ export function openSite(path: string, source?: string): SiteDirectory {
     for (const directory of SITE_DIRECTORIES) {
       const stat = readStats(join(path, directory));
       if (stat !== undefined && !stat.isDirectory()) {
-        throw new Error(`${quote(join(path, directory), 300)} isn't a directory, or a link to one`);
+        throw new Error(`${quote(join(path, directory), 300)} isn't a directory, or is a link to one`);
       }
     }
     assertNoForeignFiles(path, ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"], files);
@@ -123,7 +123,7 @@ function readMarker(path: string): ReadonlySet<string> {
     throw new Error(`${SITE_MARKER} can't be read: ${(error as Error).message}`);
   }
   const { data } = markerSchema.safeParse(content);
-  if (data === undefined) throw new Error(`${SITE_MARKER} is not what this release writes`);
+  if (data === undefined) throw new Error(`${SITE_MARKER} has a different format than this release writes`);
   return new Set(data.files.filter(isSitePath));
 }
 
@@ -142,7 +142,7 @@ function assertNoForeignFiles(path: string, files: readonly string[], ownFiles: 
   const foreign = files.find((file) => !ownFiles.has(file) && readStats(join(path, file)) !== undefined);
   if (foreign === undefined) return;
   throw new Error(
-    `${quote(foreign)} is there, and according to ${SITE_MARKER} no run of this command has written it. Choose another directory, or move it away`,
+    `${quote(foreign)} exists, but according to ${SITE_MARKER} this command did not write it. Choose another directory, or move the file away`,
   );
 }
 

@@ -307,8 +307,8 @@ const MAX_ERRORS = 3;
 /** Omits the tenant's own file, so that a mistake in a shared file has the same message for all its tenants. */
 function formatSettingsErrors({ findings }: SettingsFileError): string {
   const errors = findings.filter(({ level }) => level === "error");
-  const suffix = errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more, which lint tells` : "";
-  return `Its settings files can't be used: ${errors.slice(0, MAX_ERRORS).map(formatFinding).join("; ")}${suffix}`;
+  const suffix = errors.length > MAX_ERRORS ? ` and ${errors.length - MAX_ERRORS} more; lint shows them` : "";
+  return `Its settings files are invalid: ${errors.slice(0, MAX_ERRORS).map(formatFinding).join("; ")}${suffix}`;
 }
 
 function countEntries({ rows, vips }: ObservedState): NonNullable<TenantStatus["holds"]> {

@@ -37,7 +37,7 @@ export function buildStatusAdvice(
       ? []
       : [
           {
-            why: `To plan what brings ${formatCount(differing.length, "tenant")} to the files; nothing is changed yet:`,
+            why: `To plan the changes that bring ${formatCount(differing.length, "tenant")} in sync with the files, without applying them:`,
             command: commands.plan(file, differing.length > MAX_COMMAND_NAMES ? [] : differing.map(({ name }) => name)),
           },
         ]),
@@ -54,7 +54,7 @@ function buildRenameAdvice(
   const problem = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(formerStack)}: ${why}.`;
   return formerStack === name
     ? {
-        why: `${problem} If it is the same tenant, take \`stack: ${stack}\` out of its lines in ${quote(file)}.`,
+        why: `${problem} If it is the same tenant, remove \`stack: ${stack}\` from its lines in ${quote(file)}.`,
       }
     : {
         why: `${problem} If the tenant was renamed, give it that stack:`,
@@ -68,13 +68,13 @@ function buildUnmanagedAdvice(
   commands: RolloutCommands,
   targets: readonly Target[],
 ): StatusAdvice {
-  const problem = `Unmanaged entries stay at ${formatCount(unmanaged.length, "tenant")}: the mode of the list removes none of them. Remove them in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare them`;
+  const problem = `Unmanaged entries stay at ${formatCount(unmanaged.length, "tenant")}, because the list's mode doesn't remove them. Remove them in the console, set a \`mode\` that removes them (\`exclusive\`, or \`exclusive-allows\` for allows), or declare them`;
   for (const tenant of unmanaged) {
     // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
     if (!getAllDifferences(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
     const target = targets.find(({ name }) => name === tenant.name);
     const command = target && commands.adopt(target);
-    if (command !== undefined) return { why: `${problem}, as for ${quote(tenant.name)}:`, command };
+    if (command !== undefined) return { why: `${problem}, for example for ${quote(tenant.name)}:`, command };
   }
   return { why: `${problem}.` };
 }

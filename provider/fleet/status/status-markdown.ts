@@ -42,7 +42,7 @@ function renderAdviceMarkdown(advice: readonly StatusAdvice[]): string {
     ({ why, command }) =>
       `${escapeMarkdown(why)}\n\n${command === undefined ? "" : formatMarkdownBlock(command, MAX_COMMAND_LENGTH)}`,
   );
-  return `### What to do next\n\n${steps.join("\n")}`;
+  return `### Next steps\n\n${steps.join("\n")}`;
 }
 
 /** Longer commands are cut off. */

@@ -18,12 +18,12 @@ export const SYNC_STATUSES = [
   "in-step",
 ] as const;
 
-const names = z.array(z.string()).readonly().describe("The names of the tenants whose files have it.");
+const names = z.array(z.string()).readonly().describe("The names of the tenants whose files contain it.");
 const list = z.enum(["allow", "deny", "vip"]);
-const scope = jsonTextField("The verdict scope, where it is not the default.").exactOptional();
+const scope = jsonTextField("The verdict scope, if it is not the default.").exactOptional();
 
 const line = z
-  .strictObject({ file: jsonTextField("As it was named."), line: z.int().min(1) })
+  .strictObject({ file: jsonTextField("As it was specified."), line: z.int().min(1) })
   .readonly()
   .meta({ id: "Line", description: "A line of a settings file." });
 
@@ -34,7 +34,7 @@ const difference = z
     what: z
       .enum(["added", "changed", "missing", "leaving"])
       .describe(
-        "added: there, and undeclared. changed: there, and otherwise. missing: not there. leaving: there still, and to go.",
+        "added: exists, but undeclared. changed: exists with other values. missing: declared, but doesn't exist. leaving: still exists, and is to be removed.",
       ),
     list,
     value: jsonTextField("In canonical form."),
@@ -43,25 +43,25 @@ const difference = z
       .strictObject({
         ...sentFieldsShape,
         list: z.string().exactOptional(),
-        by: jsonTextField("The person who made it, according to the service.").exactOptional(),
-        at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
+        by: jsonTextField("The person who created it, according to the service.").exactOptional(),
+        at: jsonTextField("When it was created, according to the service.").exactOptional(),
       })
       .readonly()
-      .describe("As the tenant holds it, with who made it and when, as far as the service tells.")
+      .describe("Its state at the tenant, with its author and time if the service reports them.")
       .exactOptional(),
     declared: z.strictObject(sentFieldsShape).readonly().exactOptional(),
-    place: line.describe("Where it is declared, or was.").exactOptional(),
+    place: line.describe("Where it is or was declared.").exactOptional(),
     isUnmanaged: z
       .literal(true)
-      .describe("Nobody declares it, and the mode of its list leaves such: no rollout removes it.")
+      .describe("It is undeclared, and its list's mode keeps such elements: no rollout removes it.")
       .exactOptional(),
     why: jsonTextField(
-      "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",
+      "Why it is leaving, or what changed at the tenant since its last rollout, if known.",
     ).exactOptional(),
-    risks: z.array(z.string()).readonly().describe("The risks of the added entry, by their codes.").exactOptional(),
+    risks: z.array(z.string()).readonly().describe("The codes of the added entry's risks.").exactOptional(),
   })
   .readonly()
-  .meta({ id: "Difference", description: "An entry or VIP that is not as the files declare it." });
+  .meta({ id: "Difference", description: "An entry or VIP that differs from the files." });
 
 export type FleetDifference = z.infer<typeof difference>;
 
@@ -69,32 +69,32 @@ const tenant = z
   .strictObject({
     name: z.string(),
     labels: z.record(z.string(), z.string()).readonly(),
-    host: jsonTextField("The service's."),
+    host: jsonTextField("The host of the service."),
     settings: jsonTextField("Its settings file."),
     stack: z.string(),
     standing: z
       .enum(SYNC_STATUSES)
       .describe(
-        "The worst first. key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. not-known: it differs from its files, and nothing here tells what its last rollout declared. never-rolled-out: it differs from its files, and no rollout has come to it yet. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
+        "The worst first. key-wrong: its key is unavailable, rejected, or belongs to another tenant. unreachable: its service doesn't respond. unusable: its files are invalid, or it can't be read for another reason. drifted: it differs from its files and its last rollout. not-known: it differs from its files, and its last rollout is unknown. never-rolled-out: it differs from its files, and no rollout has changed it yet. behind: its files have changes that no rollout has applied. in-step: it matches its files.",
       ),
     error: z
       .strictObject({ code: jsonTextField("The code of the error."), message: z.string() })
       .readonly()
-      .describe("Why it could not be read or judged.")
+      .describe("Why it could not be read or checked.")
       .exactOptional(),
-    readAt: jsonTextField("When it was read (ISO 8601, UTC); absent where it was not.").exactOptional(),
+    readAt: jsonTextField("When it was read (ISO 8601, UTC); absent if it was not read.").exactOptional(),
     holds: z
       .strictObject({ allow: z.int().min(0), deny: z.int().min(0), vips: z.int().min(0) })
       .readonly()
-      .describe("How many of each it holds.")
+      .describe("The number of its elements of each kind.")
       .exactOptional(),
-    unchanged: jsonCountField("How many entries and VIPs are as declared.").exactOptional(),
+    unchanged: jsonCountField("The number of entries and VIPs that match the files.").exactOptional(),
     drift: z.array(difference).readonly().describe("Its differences from its files and its last rollout."),
-    behind: z.array(difference).readonly().describe("Changes of its files that no rollout has brought to it."),
+    behind: z.array(difference).readonly().describe("Changes in its files that no rollout has applied."),
     unattributed: z
       .array(difference)
       .readonly()
-      .describe("Its differences from its files where no known rollout shows who changed it.")
+      .describe("Its differences from its files, if no known rollout shows what changed.")
       .exactOptional(),
     lastRollout: z
       .strictObject({
@@ -104,12 +104,12 @@ const tenant = z
         at: jsonTextField("When (ISO 8601, UTC)."),
       })
       .readonly()
-      .describe("The newest rollout that left it as it declared.")
+      .describe("The newest rollout after which it matched the rollout's declarations.")
       .exactOptional(),
     formerStack: z
       .strictObject({ stack: z.string(), why: jsonTextField("The source of the information.") })
       .readonly()
-      .describe("The stack that it most likely had before somebody renamed it in the targets file.")
+      .describe("The stack that it probably had before it was renamed in the targets file.")
       .exactOptional(),
     acceptedSeq: z
       .int()
@@ -125,7 +125,7 @@ const tenant = z
         reason: jsonTextField("Why."),
       })
       .readonly()
-      .describe("Rollouts leave it out, since a person said to go on without it.")
+      .describe("Rollouts skip it, because a person skipped it.")
       .exactOptional(),
     notReachedBy: z
       .strictObject({
@@ -135,11 +135,11 @@ const tenant = z
         rolloutState: jsonTextField("The rollout's state: running, waiting, stopped, abandoned, rolled-back, done."),
       })
       .readonly()
-      .describe("The newest rollout after that one, which has not brought it to what it declares.")
+      .describe("The newest rollout after that one, which has not reached its declared settings.")
       .exactOptional(),
   })
   .readonly()
-  .meta({ id: "Tenant", description: "How one tenant stands." });
+  .meta({ id: "Tenant", description: "The status of a tenant." });
 
 export type TenantStatus = z.infer<typeof tenant>;
 export type SyncStatus = TenantStatus["standing"];
@@ -149,7 +149,7 @@ const expiringEntrySchema = z
     list,
     value: jsonTextField("In canonical form."),
     scope,
-    expires: jsonTextField("The last day (UTC) on which it is declared."),
+    expires: jsonTextField("The last day (UTC) on which it applies."),
     isOver: z.boolean(),
     owner: z.string().exactOptional(),
     ticket: z.string().exactOptional(),
@@ -181,14 +181,14 @@ export type FleetFinding = z.infer<typeof finding>;
 export const statusSchema = z
   .strictObject({
     format: z.literal(FLEET_STATUS_FORMAT).describe("The version of this format."),
-    at: jsonTextField("When the reading began (ISO 8601, UTC)."),
+    at: jsonTextField("When reading started (ISO 8601, UTC)."),
     file: jsonTextField("The targets file."),
     project: jsonTextField("The Pulumi project of the stacks."),
-    today: jsonTextField("The day (UTC) by which ends are judged."),
-    until: jsonTextField("The last day (UTC) whose ends are told."),
-    tenants: z.array(tenant).readonly().describe("In the order of the targets file; only those that were asked for."),
-    ends: z.array(expiringEntrySchema).readonly().describe("The soonest first."),
-    reviews: z.array(finding).readonly().describe("Entries that the team's policy wants to be reviewed."),
+    today: jsonTextField("The day (UTC) on which expiry is evaluated."),
+    until: jsonTextField("The last day (UTC) whose expiries are reported."),
+    tenants: z.array(tenant).readonly().describe("In the order of the targets file; only the selected ones."),
+    ends: z.array(expiringEntrySchema).readonly().describe("Soonest first."),
+    reviews: z.array(finding).readonly().describe("Entries that the team's policy requires a review for."),
     findings: z
       .array(finding)
       .readonly()
@@ -196,14 +196,14 @@ export const statusSchema = z
     isJournalRead: z
       .boolean()
       .describe(
-        "Whether the rollouts' journal was read; without it, only the state of a stack tells what its last rollout declared.",
+        "Whether the rollout journal was read; without it, only the state of a stack shows what its last rollout declared.",
       ),
     isComplete: z.boolean().describe("Whether all tenants were read."),
   })
   .readonly()
   .meta({
     title: "Email security fleet status",
-    description: "How the tenants of a targets file stand, as `email-security fleet status` writes it as JSON.",
+    description: "The status of the tenants of a targets file, as `email-security fleet status` writes it as JSON.",
   });
 
 export type FleetStatus = z.infer<typeof statusSchema>;

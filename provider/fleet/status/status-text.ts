@@ -41,7 +41,7 @@ export function renderStatusText(
     if (hidden.length > 0) writeLine(2, `and ${formatHiddenPoints(hidden)}; --format json shows all of them`);
   }
   const advice = buildStatusAdvice(status, commands, targets);
-  if (advice.length > 0) lines.push("", "What to do next:");
+  if (advice.length > 0) lines.push("", "Next steps:");
   for (const { why, command } of advice) {
     writeLine(2, why);
     if (command !== undefined) lines.push(`    ${sanitizeLine(command)}`);

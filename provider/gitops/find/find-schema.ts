@@ -7,7 +7,7 @@ import { formatJson } from "../../settings/text";
 /** The version of the find format. */
 export const FIND_FORMAT = "1";
 
-const lineShape = { file: jsonTextField("As it was named."), line: z.int().min(1) };
+const lineShape = { file: jsonTextField("As it was specified."), line: z.int().min(1) };
 const lineSchema = z.strictObject(lineShape).readonly();
 const linesSchema = z.array(lineSchema).readonly();
 
@@ -18,9 +18,9 @@ const declaredShape = {
   ...lineShape,
   ...declaredFieldsShape,
   includedAt: linesSchema.describe(
-    "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
+    "The lines that include its file, the nearest first; empty if it is in the tenant's own file.",
   ),
-  overrides: linesSchema.describe("The lines of included files that it takes the place of, the nearest first."),
+  overrides: linesSchema.describe("The lines of included files that it overrides, the nearest first."),
 };
 
 const matchSchema = z
@@ -30,16 +30,16 @@ const matchSchema = z
     how: z
       .enum(["exact", "domain", "parent", "wildcard", "range", "below"])
       .describe(
-        "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. wildcard: of all below a domain above it, or of all mailboxes of its domain. range: of a range of addresses that includes it. below: below it.",
+        "exact: the same value. domain: the mailbox's own domain. parent: a parent domain. wildcard: all subdomains of a parent domain, or all mailboxes of its domain. range: an address range that includes it. below: a subdomain or mailbox of it.",
       ),
     key: jsonTextField("The key that identifies it among the tenant's entries."),
     value: jsonTextField("In canonical form."),
-    entryType: jsonTextField("domain, ip, email_address, or what else the service holds."),
-    verdictScope: jsonTextField("Of entries.").exactOptional(),
+    entryType: jsonTextField("domain, ip, email_address, or another type of the service."),
+    verdictScope: jsonTextField("Only for entries.").exactOptional(),
     state: z
       .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
       .describe(
-        "agrees: file and tenant say the same. differs: another list or comment. missing: declared, and not at the tenant. undeclared: at the tenant, and not in the file. lingers: at the tenant still, and declared no more. ended: declared no more, and not at the tenant or not looked for there. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
+        "agrees: file and tenant are the same. differs: another list or comment. missing: declared, but not at the tenant. undeclared: at the tenant, but not in the file. lingers: still at the tenant, but no longer declared. ended: no longer declared, and not at the tenant or the tenant was not read. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
       ),
     declared: z.strictObject(declaredShape).readonly().exactOptional(),
     ended: z
@@ -48,12 +48,12 @@ const matchSchema = z
           .strictObject({
             ...declaredShape,
             why: z.enum(["expired", "removed"]),
-            removedAt: lineSchema.describe("The line that takes it out; only of what is removed.").exactOptional(),
+            removedAt: lineSchema.describe("The line that removes it; only for removed entries.").exactOptional(),
           })
           .readonly(),
       )
       .readonly()
-      .describe("Entries that files no longer declare: the last day is past, or another file removes them."),
+      .describe("Entries that files no longer declare, because they expired or another file removes them."),
     there: z
       .array(
         z
@@ -61,14 +61,14 @@ const matchSchema = z
             id: jsonTextField("The service's id; VIPs have none.").exactOptional(),
             ...sentFieldsShape,
             list: z.string(),
-            by: jsonTextField("The person who made it, according to the service.").exactOptional(),
-            at: jsonTextField("When it was made, as the service tells it.").exactOptional(),
-            source: jsonTextField("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
+            by: jsonTextField("The person who created it, according to the service.").exactOptional(),
+            at: jsonTextField("When it was created, according to the service.").exactOptional(),
+            source: jsonTextField("For a VIP: its source, as reported by the service.").exactOptional(),
           })
           .readonly(),
       )
       .readonly()
-      .describe("As the service holds it; several where it stands on both lists, or twice on one."),
+      .describe("Its rows at the service; several if it is on both lists, or twice on one."),
     stack: z
       .strictObject({
         stack: z.string(),
@@ -77,7 +77,7 @@ const matchSchema = z
         list: z.string(),
       })
       .readonly()
-      .describe("As the state of the stack holds it.")
+      .describe("Its record in the stack's state.")
       .exactOptional(),
   })
   .readonly()
@@ -97,17 +97,17 @@ const decisionSchema = z
     scope: jsonTextField("global: all mail; else mail of the verdict of this name."),
     of: z
       .enum(["tenant", "files"])
-      .describe("The basis of the result: the tenant's actual settings, or, where they were not read, its files."),
+      .describe("The basis of the result: the tenant's actual settings, or its files if the tenant was not read."),
     decides: z
       .strictObject({ list: z.string(), key: z.string(), value: z.string(), verdictScope: z.string() })
       .readonly()
-      .describe("Absent where no entry concerns the sender: the service's own analysis decides.")
+      .describe("Absent if no entry concerns the sender: the service's own analysis decides.")
       .exactOptional(),
     others: jsonCountField("The number of other entries that concern the sender."),
     isKnown: z
       .boolean()
       .describe(
-        "Whether it follows from the entries alone: all that concern the sender are on one list, and one of them is of the sender or its own domain. Else it rests on what is assumed about the service, whose reference does not say which of several decides.",
+        "Whether the result follows from the entries alone: all that concern the sender are on one list, and one of them is the sender or its own domain. Otherwise it relies on assumptions, because the service's reference doesn't define the precedence.",
       ),
   })
   .readonly()
@@ -118,14 +118,14 @@ export type Decision = z.infer<typeof decisionSchema>;
 export const findSchema = z
   .strictObject({
     format: z.literal(FIND_FORMAT).describe("The version of this format."),
-    at: jsonTextField("When it was looked for (ISO 8601, UTC)."),
+    at: jsonTextField("The time of the search (ISO 8601, UTC)."),
     wanted: z
       .array(
         z
           .strictObject({
             value: jsonTextField("In canonical form."),
             entryType: z.enum(["domain", "ip", "email_address"]),
-            isSender: z.boolean().describe("Whether it is asked which entry decides for mail from it."),
+            isSender: z.boolean().describe("Whether the query is for the entry that decides for mail from it."),
           })
           .readonly(),
       )
@@ -135,7 +135,7 @@ export const findSchema = z
         z
           .strictObject({
             name: z.string(),
-            host: jsonTextField("The service's, where it was asked or is known.").exactOptional(),
+            host: jsonTextField("The service's host, if it was requested or is known.").exactOptional(),
             file: jsonTextField("Its settings file.").exactOptional(),
             found: z.array(matchSchema).readonly(),
             decisions: z.array(decisionSchema).readonly(),
@@ -156,13 +156,13 @@ export const findSchema = z
       )
       .readonly()
       .describe("In the order of the targets file."),
-    isComplete: z.boolean().describe("Whether all was read: what is not found is nowhere then."),
+    isComplete: z.boolean().describe("Whether everything was read, so that a value that is not found doesn't exist."),
   })
   .readonly()
   .meta({
     title: "Email security find",
     description:
-      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find` writes it as JSON.",
+      "The places where a value is allowed or denied, or a mailbox is a VIP, as `email-security find` writes them as JSON.",
   });
 
 export type FindReport = z.infer<typeof findSchema>;

@@ -22,13 +22,13 @@ export function parseQueries(values: readonly string[], senders: readonly string
         (isSender ? undefined : parseWildcardOrRange(text)) ?? parseQueryValue(text);
       if (isSender && entryType === "ip") {
         throw new ConfigurationError(
-          `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
+          `The sender ${excerpt(value)} is an IP address; specify a mailbox or a domain as the sender, and the address as a value.`,
         );
       }
       if (!queryByValue.has(value)) queryByValue.set(value, { value, entryType, isSender });
     }
   }
-  if (queryByValue.size === 0) throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
+  if (queryByValue.size === 0) throw new ConfigurationError("Specify a domain, an IP address or a mailbox to find.");
   return [...queryByValue.values()];
 }
 
@@ -44,5 +44,5 @@ export function parseWildcardOrRange(text: string): EntryValue | undefined {
 function parseQueryValue(text: string): EntryValue {
   const parsed = refang(text);
   if (parsed.ok) return parsed.value;
-  throw new ConfigurationError(`This can't be looked for: ${parsed.reason}.`);
+  throw new ConfigurationError(`Invalid search value: ${parsed.reason}.`);
 }

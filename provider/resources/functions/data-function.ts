@@ -67,7 +67,7 @@ async function readPlainSettings(provider: Provider | undefined): Promise<Settin
   // represent an unknown value.
   if (!(await isOutputKnown(settings))) {
     throw new ConfigurationError(
-      "The Provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
+      "The Provider's address or key isn't known yet in this preview. Use the function's Output form, which waits for it.",
     );
   }
   return await new Promise<SettingsClientOptions>((resolve) => settings.apply(resolve));

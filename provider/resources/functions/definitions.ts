@@ -167,7 +167,7 @@ function buildPositiveSchema() {
 }
 
 function buildTextSchema() {
-  return z.string({ error: ({ input }) => `must be a text, not ${quote(input)}` });
+  return z.string({ error: ({ input }) => `must be a string, not ${quote(input)}` });
 }
 
 function buildChoiceSchema<const Values extends readonly string[]>(values: Values) {

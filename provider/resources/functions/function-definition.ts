@@ -42,7 +42,8 @@ function parseFunctionArguments<Args extends z.ZodObject>(schema: Args, args: un
   const parseFunctionArguments = schema.safeParse(omitUndefined(args));
   if (parseFunctionArguments.success) return parseFunctionArguments.data;
   const argumentNames = Object.keys(schema.shape);
-  const namesText = argumentNames.length === 0 ? "there are none" : `there are ${argumentNames.join(", ")}`;
+  const namesText =
+    argumentNames.length === 0 ? "it has no arguments" : `its arguments are ${argumentNames.join(", ")}`;
   const reasons = parseFunctionArguments.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => `${key} isn't an argument of this function; ${namesText}`)

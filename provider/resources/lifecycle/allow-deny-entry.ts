@@ -122,7 +122,7 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     });
     if (!declared.ok) {
       throw new NotImportableError(
-        `${describeExistingEntry(row)} can't be imported, for no program can declare it: ${sanitizeLine(declared.reason)}. It stays as it is.`,
+        `${describeExistingEntry(row)} can't be imported, because no program can declare it: ${sanitizeLine(declared.reason)}. It stays unchanged.`,
       );
     }
     const { scope: verdictScope, ...element } = declared.element;
@@ -141,8 +141,11 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
     );
     const undeclarableCount = rows.length - declared.length;
     if (undeclarableCount > 0) {
-      const entries = undeclarableCount === 1 ? "1 entry" : `${undeclarableCount} entries`;
-      log(`Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`);
+      const [entries, detailsText] =
+        undeclarableCount === 1
+          ? ["1 entry", "it, with the reason"]
+          : [`${undeclarableCount} entries`, "them, with the reasons"];
+      log(`Left out: ${entries} that no program can declare. \`email-security export\` lists ${detailsText}.`);
     }
     const byValue = Map.groupBy(rows, getRowNaturalKey);
     return declared.map((row) => ({

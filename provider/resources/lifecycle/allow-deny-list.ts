@@ -57,7 +57,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   observe,
 
-  importIds: "allow-deny-list, or allow or deny for what is on one of the two",
+  importIds: "allow-deny-list, or allow or deny for the entries of one list",
 
   lookUp(importId, context) {
     const lists = importId === "allow-deny-list" ? ENTRY_LISTS : ENTRY_LISTS.filter((list) => list === importId);
@@ -204,7 +204,7 @@ async function lookUp(
       one.ok
         ? one.duplicates.map(
             (duplicate) =>
-              `${describeExistingEntry(duplicate)}: is declared already by another of the same value and scope`,
+              `${describeExistingEntry(duplicate)}: another entry with the same value and scope is already declared`,
           )
         : [`${describeExistingEntry(one.row)}: ${one.reason}`],
     ),

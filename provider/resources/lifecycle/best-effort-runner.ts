@@ -54,7 +54,7 @@ export class BestEffortRunner<Item> {
 /** An item that was left for the next run after others had failed. `ERR_NOT_ATTEMPTED` */
 export class NotAttemptedError extends EmailSecurityError {
   constructor(cause: Error) {
-    super("ERR_NOT_ATTEMPTED", `not tried, after others had failed: ${cause.message}`, { cause });
+    super("ERR_NOT_ATTEMPTED", `not attempted, because others failed: ${cause.message}`, { cause });
   }
 }
 

@@ -86,12 +86,12 @@ export function logChangedScopes(
 ): void {
   for (const { entry, row } of changes) {
     log(
-      `Somebody changed the scope of ${describeEntry(entry)}: there is ${describeExistingEntry(row)} now. A run that still declares it changes it back; a run that doesn't removes it.`,
+      `Somebody changed the scope of ${describeEntry(entry)}: it is now ${describeExistingEntry(row)}. A run that still declares it changes it back; a run that doesn't removes it.`,
     );
   }
   for (const { entries, rows } of ambiguous) {
     log(
-      `At the tenant, there is no ${entries.map(describeEntry).join(" or ")} any more, but ${rows.map(describeExistingEntry).join(" | ")}. If somebody changed its scope, this list can't determine which of these it is, and manages none of them from now on. Remove the unintended ones in the console.`,
+      `The tenant no longer has ${entries.map(describeEntry).join(" or ")}, but has ${rows.map(describeExistingEntry).join(" | ")}. If somebody changed its scope, this list can't determine which of these it is, and manages none of them from now on. Remove the unintended ones in the console.`,
     );
   }
 }

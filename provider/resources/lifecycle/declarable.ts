@@ -79,7 +79,7 @@ export function buildDeclarableEntries(
         ? CONTRADICTION_REASON
         : isFoundFirst(row, byValue)
           ? undefined
-          : "can't be told from another entry of the same value";
+          : "can't be distinguished from another entry of the same value";
     if (!declarable.ok || reason !== undefined) {
       results.push({ row, ok: false, reason: reason ?? "" });
       continue;
@@ -93,7 +93,7 @@ export function buildDeclarableEntries(
 }
 
 const CONTRADICTION_REASON =
-  "is on the deny list too, which is declared; a value can't be declared on both, so decide which is meant";
+  "is also on the deny list, which is declared; a value can't be declared on both, so choose one";
 
 /** Returns the declaration of one entry, regardless of other rows. */
 export function buildDeclarableEntry(
@@ -177,7 +177,7 @@ function validateListElement(kind: ListKind, raw: RawArguments, key: string, tex
   const parsed = kind.parseElement(raw, undefined);
   if (Array.isArray(parsed)) return parsed.map(formatArgumentFailure).join(" and ");
   const isSame = typeof parsed === "object" && "key" in parsed && parsed.key === key && parsed.text === text;
-  return isSame ? undefined : "would be read as something else";
+  return isSame ? undefined : "would be read as a different value";
 }
 
 function formatArgumentFailure({ property, reason }: { readonly property: string; readonly reason: string }): string {

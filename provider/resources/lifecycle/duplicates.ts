@@ -27,10 +27,12 @@ function logDuplicates<Row>(
     const visibleText = others.slice(0, MAX_SHOWN).map(describe).join(" | ");
     const moreText = others.length > MAX_SHOWN ? ` | … and ${others.length - MAX_SHOWN} more` : "";
     log(
-      `The service holds one and the same ${allRows.length} times. Taken is ${describe(chosen)}; also there: ${visibleText}${moreText}. Removing it from its list removes all of them. Remove what is too many in the console.`,
+      `The service has ${allRows.length} copies of the same element. This resource manages ${describe(chosen)}; the others are: ${visibleText}${moreText}. Removing it from its list removes all of them. Remove the extra ones in the console.`,
     );
   }
-  if (multiple.length > MAX_SHOWN) log(`The service holds ${multiple.length - MAX_SHOWN} more several times each.`);
+  const hiddenCount = multiple.length - MAX_SHOWN;
+  if (hiddenCount > 0)
+    log(`The service has several copies of ${hiddenCount} more ${hiddenCount === 1 ? "element" : "elements"}.`);
 }
 
 /** Reports duplicate entries. */

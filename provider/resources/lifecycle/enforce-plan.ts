@@ -29,7 +29,7 @@ export function enforcePlan(
   kind: ListKind,
   changes: readonly EncodedChange[],
   { getReviewedPlan }: LifecycleContext,
-  outcomeText = "Nothing of this resource was changed.",
+  outcomeText = "This resource was not changed.",
 ): void {
   const plan = getReviewedPlan?.();
   if (plan === undefined) return;
@@ -47,10 +47,10 @@ export function enforcePlan(
   const { visible, hiddenText } = truncateByDanger(unreviewed, MAX_SHOWN, (item) => item);
   throw new PlanStaleError(
     [
-      `The run would do something else than what was reviewed. ${outcomeText}`,
+      `The run would differ from the reviewed plan. ${outcomeText}`,
       ...visible.map(({ text }) => `  ${sanitizeLine(text)}`),
       ...(hiddenText === undefined ? [] : [`  … and ${hiddenText}`]),
-      "Make the plan again, and have it reviewed.",
+      "Create the plan again, and have it reviewed.",
     ].join("\n"),
   );
 }
@@ -63,7 +63,7 @@ export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedE
   const key = encodeRowKey(row);
   if (key === encodeEntryKey(declared) || row.verdict_scope === undefined) return;
   const change = { key, before: encodeEntry(row), after: undefined };
-  enforcePlan(ENTRY_LIST_KIND, [change], context, "It was left as it is.");
+  enforcePlan(ENTRY_LIST_KIND, [change], context, "It was not changed.");
 }
 
 /** Whether the run may remove a row: no plan is enforced, or the reviewed one shows the removal. */

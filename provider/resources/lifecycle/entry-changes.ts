@@ -22,7 +22,7 @@ export async function adoptRow(
     context.isDeclared(buildRowDeclarationKey(existingRow, inputs))
   ) {
     throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be adopted for the ${inputs.list} list: the program declares ${describeExistingEntry(existingRow)} too. Nothing was changed. Keep one of the two declarations.`,
+      `The entry ${quote(inputs.value)} can't be adopted for the ${inputs.list} list: the program also declares ${describeExistingEntry(existingRow)}. Nothing was changed. Keep one of the two declarations.`,
     );
   }
   return await patchEntry(context.tenant, existingRow.id, change, inputs);
@@ -43,7 +43,7 @@ export function logAdopted(
   const outcome =
     differingFields.length === 0
       ? ", unchanged: deleting the resource deletes it."
-      : `; its ${differingFields.join(" and ")} is now as declared.`;
+      : `; its ${differingFields.join(" and ")} now ${differingFields.length === 1 ? "matches" : "match"} the declaration.`;
   log(`${action} ${describeExistingEntry(row)}${outcome}`);
 }
 
@@ -64,9 +64,9 @@ export async function patchEntry(
   if (missedFields.length > 0) {
     const advice = missedFields.every((field) => field === "comment")
       ? formatCommentAdvice(inputs.comment, row.comment)
-      : "Look at it in the console, then run again with a refresh.";
+      : "Check it in the console, then run again with a refresh.";
     throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(requestedChange).join(", ")} of ${quote(inputs.value)}, but ${missedFields.join(", ")} is not as asked: there is ${describeExistingEntry(row)}. ${advice}`,
+      `The service reported success for the change of the ${Object.keys(requestedChange).join(" and ")} of ${quote(inputs.value)}, but its ${missedFields.join(" and ")} ${missedFields.length === 1 ? "doesn't" : "don't"} match the request: the entry is ${describeExistingEntry(row)}. ${advice}`,
     );
   }
   return row;
@@ -88,7 +88,7 @@ async function sendChange(
   }
   if (row.id === id && hasNaturalKey(row, buildNaturalKey(inputs.entryType, inputs.value))) return row;
   throw new NotAppliedError(
-    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeExistingEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
+    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and returned ${describeExistingEntry(row)}: it is unknown whether it was changed. Check both in the console, then run again with a refresh.`,
   );
 }
 
@@ -102,7 +102,7 @@ async function assertNotStillListed(
   const listedRow = await findLingeringRow(id, inputs, tenant);
   if (listedRow === undefined) return;
   throw new NotAppliedError(
-    `The service answers 404 to the change of ${describeExistingEntry(listedRow)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
+    `The service returns 404 for the change of ${describeExistingEntry(listedRow)}, but its list still shows it. Nothing was changed. Run again; if the error remains, check it in the console.`,
     { cause },
   );
 }
@@ -117,7 +117,7 @@ async function buildCollisionError(
   const collidingRow = rows.find((row) => row.id !== id);
   if (collidingRow === undefined) return conflictError;
   return new AlreadyExistsError(
-    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeExistingEntry(collidingRow)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
+    `The entry ${quote(inputs.value)} can't be changed as declared: it conflicts with ${describeExistingEntry(collidingRow)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
     { cause: conflictError },
   );
 }

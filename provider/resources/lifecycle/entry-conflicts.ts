@@ -86,7 +86,7 @@ export async function addConflict(
 /** Builds the error that names the allow. */
 export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first; if another Provider of the program did, declare the deny in the run after the one that deletes the allow.`,
+    `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't define which of the two takes precedence. The allow is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or don't declare the deny. If this stack declared the allow until now, refresh the stack first; if another Provider of the program did, declare the deny in the run after the one that deletes the allow.`,
   );
 }
 
@@ -97,12 +97,12 @@ export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntr
  * @param declaredList the list where the entry was declared last, if it is on another list now.
  */
 export function describeConflict({ list, value }: EntryIdentity, conflict: string, declaredList = list): string {
-  const subject = `${sanitizeLine(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
+  const subject = `${sanitizeLine(value)} is on the ${list} list, and the tenant also has it on the other list: ${conflict}, which this program doesn't declare. The service's reference doesn't define which of the two takes precedence`;
   if (declaredList !== list)
-    return `${subject}. The stack declared it for the ${declaredList} list: an \`up\` that still does moves it back there.`;
+    return `${subject}. The stack declared it for the ${declaredList} list: an \`up\` that still declares it there moves it back.`;
   return list === "deny"
-    ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or say \`adopt: true\` where both are of the same scope and type.`
-    : `${subject}, so mail from it may be blocked. Remove the deny in the console, or declare no allow.`;
+    ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or set \`adopt: true\` if both have the same scope and type.`
+    : `${subject}, so mail from it may be blocked. Remove the deny in the console, or don't declare the allow.`;
 }
 
 /**
@@ -112,5 +112,5 @@ export function describeConflict({ list, value }: EntryIdentity, conflict: strin
  * @param formerId the id of the row that the state names.
  */
 export function describeReplacement({ list, value }: EntryIdentity, formerId: string, row: AllowDenyEntryRow): string {
-  return `${sanitizeLine(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant holds the value as another row now: ${describeExistingEntry(row)}. This resource manages that row from now on, and removing the resource deletes it.`;
+  return `${sanitizeLine(value)} on the ${list} list (id ${excerpt(formerId)}) was deleted, and the tenant now has the value in another row: ${describeExistingEntry(row)}. This resource now manages that row, and removing the resource deletes it.`;
 }

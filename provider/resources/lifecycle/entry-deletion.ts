@@ -37,21 +37,23 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   const logDeclared = ({ list }: AllowDenyEntryRow) =>
     log(
       list === state.list
-        ? `${entryText} stays: the program declares it.`
-        : `${state.value} is on the ${sanitizeLine(list)} list now, where the program declares it.`,
+        ? `${entryText} is kept: the program declares it.`
+        : `${state.value} is now on the ${sanitizeLine(list)} list, where the program declares it.`,
     );
   if (row !== undefined && isDeclared(buildRowDeclarationKey(row, state))) {
     logDeclared(row);
     return;
   }
   if (isManagedElsewhere(getManagedId(query))) {
-    log(`${entryText} stays: another Provider of the program manages it, by another key or address of this tenant.`);
+    log(
+      `${entryText} is kept: another Provider of the program manages it, with another key or address of this tenant.`,
+    );
     return;
   }
   await context.confirmTenant("entries", { isRemoval: true });
   const buildMovedError = (movedRow: AllowDenyEntryRow, outcome: string) =>
     new StaleEntryError(
-      `The entry to delete, ${entryText}, was moved in the meantime: there is ${describeExistingEntry(movedRow)}. Deleting it is not what was shown, so ${outcome}. A refresh shows it; then run again.`,
+      `The entry to delete, ${entryText}, was moved in the meantime: it is now ${describeExistingEntry(movedRow)}. The preview did not show its deletion, so ${outcome}. Refresh, then run again.`,
     );
   if (row !== undefined && row.list !== state.list) throw buildMovedError(row, "nothing was deleted");
   if (isPlanEnforced(context)) await enforcePlanForEntry({ ...state, id: entryId }, undefined, context);
@@ -86,7 +88,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
         );
   if (changedRow !== undefined) {
     if (!isDeclared(buildRowDeclarationKey(changedRow, state)))
-      throw buildMovedError(changedRow, removedRows.length > 0 ? "it was left" : "nothing was deleted");
+      throw buildMovedError(changedRow, removedRows.length > 0 ? "it was kept" : "nothing was deleted");
     logDeclared(changedRow);
     return;
   }
@@ -101,7 +103,7 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
     log(
       isDuplicate
         ? formatRemovedAsDuplicate(entryText)
-        : `${entryText} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
+        : `${entryText} was already gone: nothing was deleted at ${tenant.baseUrl}. If that is unexpected, check that the API key belongs to the right tenant.`,
     );
     return;
   }
@@ -110,8 +112,8 @@ export async function deleteEntry(id: string, state: AllowDenyEntryState, contex
   const unclaimedRows = (await tenant.findEntriesByValue(query)).filter((one) => isUnclaimed(one, state, context));
   log(
     unclaimedRows.length > 1
-      ? `${entryText} was gone already; ${unclaimedRows.map(describeExistingEntry).join(" | ")} are at the tenant, and are left alone.`
-      : `${entryText} was gone already; ${describeExistingEntry(replacement)} was made in its place and is left alone.`,
+      ? `${entryText} was already gone; ${unclaimedRows.map(describeExistingEntry).join(" | ")} exist at the tenant, and are kept.`
+      : `${entryText} was already gone; ${describeExistingEntry(replacement)} was created in its place and is kept.`,
   );
 }
 

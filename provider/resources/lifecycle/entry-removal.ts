@@ -65,7 +65,7 @@ export async function clearOtherList(
   assertOnOneList(removableRows, rows);
   if (unremovableRow !== undefined) {
     throw new AlreadyExistsError(
-      `${sanitizeLine(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeExistingEntry(unremovableRow)}, which contradicts what is declared. Nothing was removed. Say \`adopt: true\` to have it removed, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first; if another Provider of the program did, run again after its deletion.`,
+      `${sanitizeLine(entry.value)} is on the ${entry.list} list, and also on the other list: ${describeExistingEntry(unremovableRow)}, which contradicts the declaration. Nothing was removed. Set \`adopt: true\` to remove it, or remove it in the console. If another resource of this stack declared the value until now, refresh the stack first; if another Provider of the program did, run again after its deletion.`,
     );
   }
   logRemovedDuplicates(entry, await removeRows(removableRows, entry, context), context);
@@ -113,7 +113,7 @@ export function assertOnOneList(rows: readonly AllowDenyEntryRow[], listedRows: 
   const doubtfulRow = rows.find((row) => listedRows.some(({ id, list }) => id === row.id && list !== row.list));
   if (doubtfulRow === undefined) return;
   throw new NotAppliedError(
-    `There is ${describeExistingEntry(doubtfulRow)}, and the other list shows the same id: one of the lists lags behind a change of it. Nothing was removed. Run again with a refresh; if it stays so, look at it in the console.`,
+    `The tenant has ${describeExistingEntry(doubtfulRow)}, and the other list shows the same id: one of the lists lags behind a change. Nothing was removed. Run again with a refresh; if the error remains, check it in the console.`,
   );
 }
 
@@ -142,7 +142,7 @@ export function logRemainingRows(
   const remainingRows = findLeftRows(entry, rows, context);
   if (remainingRows.length === 0) return;
   context.log(
-    `${sanitizeLine(entry.value)} is also at the tenant as ${remainingRows.map(describeExistingEntry).join(" | ")}, which this program doesn't declare and this resource leaves alone. Remove in the console what isn't meant.`,
+    `${sanitizeLine(entry.value)} is also at the tenant as ${remainingRows.map(describeExistingEntry).join(" | ")}, which this program doesn't declare and this resource doesn't manage. Remove unintended ones in the console.`,
   );
 }
 
@@ -169,7 +169,7 @@ export function logRemovedRows(
   { log }: Pick<LifecycleContext, "log">,
 ): void {
   const outcome =
-    removedRows.length > 1 ? `was there ${removedRows.length} times; all of them are removed` : "is removed";
+    removedRows.length > 1 ? `existed ${removedRows.length} times; all of them are removed` : "is removed";
   log(
     `${sanitizeLine(entry.value)} on the ${entry.list} list ${outcome}: ${removedRows.map(describeExistingEntry).join(" | ")}`,
   );
@@ -217,8 +217,8 @@ export async function removeRow(
   if (listedRow === undefined) return "gone";
   throw new NotAppliedError(
     outcome === "gone"
-      ? `The service answers 404 to the deletion of ${describeExistingEntry(listedRow)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
-      : `The service was asked to delete ${describeExistingEntry(listedRow)}, and still has it. Run again; if it stays, look at it in the console.`,
+      ? `The service returns 404 for the deletion of ${describeExistingEntry(listedRow)}, but its list still shows it. It stays in the stack's state. Run again; if the error remains, check it in the console.`
+      : `The service was asked to delete ${describeExistingEntry(listedRow)}, but still has it. Run again; if the error remains, check it in the console.`,
   );
 }
 

@@ -229,7 +229,7 @@ async function adoptEntry(
   }
   if (!isSameValue) {
     throw new NotAppliedError(
-      `The service was asked to create ${quote(inputs.value)} and answered with ${describeExistingEntry(existing)}, which stood there before. Nothing was changed.`,
+      `The service was asked to create ${quote(inputs.value)} and returned ${describeExistingEntry(existing)}, which existed before. Nothing was changed.`,
     );
   }
   const differingFields = Object.keys(buildEntryChange(existing, inputs));
@@ -242,10 +242,10 @@ async function adoptEntry(
     return row;
   }
   throw new AlreadyExistsError(
-    `${sanitizeLine(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differingFields.join(" and ")}.\n` +
+    `${sanitizeLine(inputs.value)} can't be created on the ${inputs.list} list: an entry already exists, with a different ${differingFields.join(" and ")}.\n` +
       `  there     ${describeExistingEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
-      "Nothing was changed. Set `adopt: true` to adopt it and change it to what is declared, or declare it as it is, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
+      "Nothing was changed. Set `adopt: true` to adopt it and change it as declared, or declare it with its existing values, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first, so that it is changed in place.",
   );
 }
 
@@ -263,7 +263,7 @@ async function settleCreated(
       tenant,
       (outcome) =>
         new WrongListError(
-          `The service was asked to put ${request} and answered with ${describeExistingEntry(created)}. ${outcome}`,
+          `The service was asked to create ${request} and returned ${describeExistingEntry(created)}. ${outcome}`,
         ),
     );
   }
@@ -274,7 +274,7 @@ async function settleCreated(
       tenant,
       (outcome) =>
         new NotAppliedError(
-          `The service was asked to put ${request} as ${inputs.entryType} and answered with ${describeExistingEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
+          `The service was asked to create ${request} as ${inputs.entryType} and returned ${describeExistingEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
         ),
     );
   }
@@ -310,7 +310,7 @@ async function revertCreated(
   // Another writer may have created it at the same moment, so an entry that doesn't match the request isn't removed.
   if (canonicalizeComment(created.comment) !== "" && !isSameComment(created.comment, inputs.comment)) {
     return buildFailure(
-      "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
+      "It doesn't match the request, so it was not changed. Check it in the console, then run again.",
     );
   }
   try {
@@ -318,10 +318,10 @@ async function revertCreated(
     await removeRow(created, { ...inputs, entryType, value: created.value }, () => true, tenant);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;
+    const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is recorded in the stack's state.`;
     return buildPartialFailure(created, inputs, buildFailure(outcome));
   }
-  return buildFailure("That entry was removed again at once; nothing is left behind.");
+  return buildFailure("That entry was removed immediately; nothing is left behind.");
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {

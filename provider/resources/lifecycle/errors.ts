@@ -12,7 +12,7 @@ export class AlreadyExistsError extends EmailSecurityError {
 }
 
 /** Explains how a pruning list comes to remove an object that no preview has shown. */
-export const PRUNED_BY_NEXT_RUN = "This list removes it once a refresh has shown it: run again with a refresh.";
+export const PRUNED_BY_NEXT_RUN = "This list removes it after a refresh: run again with a refresh.";
 
 /** A different existing object conflicts with a list that will remove it in the next run. `ERR_EXISTS` */
 export class PrunedByNextRunError extends AlreadyExistsError {
@@ -48,7 +48,7 @@ export class EntryChangedError extends StaleEntryError {
 
   constructor(change: "moved" | "changed", row: AllowDenyEntryRow) {
     super(
-      `was ${change} in the meantime: there is ${describeExistingEntry(row)}. Removing that is not what was shown, so it was left. A refresh shows it; then run again.`,
+      `was ${change} in the meantime: it is now ${describeExistingEntry(row)}. The preview did not show its removal, so it was kept. Refresh, then run again.`,
     );
     this.row = row;
   }
@@ -143,12 +143,12 @@ export function describeExistingEntry(entry: AllowDenyEntryRow): string {
   const hasImpliedType = impliedType === undefined || entry.entry_type === impliedType;
   const typeText = hasImpliedType ? "" : `, type ${quote(entry.entry_type)}`;
   const scopeText = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
-  const creatorText = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
+  const creatorText = !entry.created_by ? "" : `, created by ${excerpt(entry.created_by)}`;
   const timeText = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
   return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${typeText}${scopeText}, ${describeDetails(entry)}${creatorText}${timeText})`;
 }
 
 /** Returns the advice for a comment that the service changes, which another run alone never resolves. */
 export function formatCommentAdvice(sent: string | undefined, stored: string | undefined): string {
-  return `The service ${describeTextChange(sent ?? "", stored ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
+  return `The service ${describeTextChange(sent ?? "", stored ?? "")}. It does so on every run: declare the comment as the service stores it, or omit it, then run again with a refresh. If somebody else changed it in the meantime, running again is enough.`;
 }

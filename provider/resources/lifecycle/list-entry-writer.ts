@@ -267,7 +267,7 @@ export class ListEntryWriter {
     const successor = failed.find((other) => other.list === entry.list && coversEntry(other, entry));
     if (successor !== undefined) {
       throw new NotAppliedError(
-        `stays, because ${successor.list} ${successor.value}, which would take its place, could not be added`,
+        `is kept, because its replacement ${successor.list} ${successor.value} could not be added`,
       );
     }
     const matchesShown = this.#rows.createStateTest(key, entry);

@@ -13,10 +13,10 @@ export function buildListNotAppliedError(
 ): EmailSecurityError {
   const outcomeText =
     sorted.length < total
-      ? "Everything else is as declared, and the stack's state holds what the service said is there."
-      : "The stack's state holds what the service said is there.";
+      ? "Everything else is applied, and the stack's state contains what the service reported."
+      : "The stack's state contains what the service reported.";
   return new ListNotAppliedError(
-    `${sorted.length} of ${total} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${outcomeText} Fix what the reasons name, then run again: a run does only what is left.`,
+    `${sorted.length} of ${total} ${kind.noun[1]} could not be applied; the reasons are below. ${outcomeText} Fix the reported causes, then run again: a run does only the rest.`,
   );
 }
 

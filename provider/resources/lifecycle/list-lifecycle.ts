@@ -156,13 +156,13 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const importContent = resource.lookUp(importId.trim(), context);
       if (importContent === undefined) {
         throw new NotImportableError(
-          `${quote(importId)} names no whole list; it is imported by the id ${resource.importIds}. Nothing was imported.`,
+          `${quote(importId)} isn't a valid id of a list; import it by the id ${resource.importIds}. Nothing was imported.`,
         );
       }
       const { content, skipped } = await importContent;
       if (skipped.length > 0) {
         context.log(
-          `Left out of the import, and as before at the service: ${formatItemCount(skipped.length, kind)} that can't be declared: ${formatItemNames(skipped, " | ")}`,
+          `Not imported, and unchanged at the service: ${formatItemCount(skipped.length, kind)} that can't be declared: ${formatItemNames(skipped, " | ")}`,
         );
       }
       const inputs = { [kind.property]: sortListByKey(content) };
@@ -234,8 +234,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const ownContent = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
       const unmanagedCount = entries.length - Object.keys(ownContent).length;
       const inputs = state as unknown as Inputs;
-      if (unmanagedCount > 0)
-        context.log(`${formatItemCount(unmanagedCount, kind)} that this list never declared stay as they are.`);
+      if (unmanagedCount > 0) {
+        const staysText = unmanagedCount === 1 ? "stays" : "stay";
+        context.log(`${formatItemCount(unmanagedCount, kind)} that this list never declared ${staysText} unchanged.`);
+      }
       if (inputs.onDelete === "keep") {
         logKept(kind, ownContent, {}, context);
         return;
@@ -326,7 +328,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     const guardProblems = findReplacementProblems(known);
     if (guardProblems.length === 0) return;
     throw new RemovalGuardError(
-      `The list is replaced, and what it leaves out was not removed:\n${guardProblems.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
+      `The list is replaced, but the elements that it no longer declares were not removed:\n${guardProblems.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
     );
   }
 

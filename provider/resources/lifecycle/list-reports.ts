@@ -13,8 +13,10 @@ import type { ListInputs, ListObservation, ListResource } from "./list-resource"
 export function logKept(kind: ListKind, known: EncodedList, declared: EncodedList, { log }: LifecycleContext): void {
   const keptKeys = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
   if (keptKeys.length === 0) return;
-  const forgetsText = keptKeys.length === 1 ? "forgets it" : "forgets them";
-  log(`${formatItemCount(keptKeys.length, kind)} stay (onDelete: "keep"): only the stack ${forgetsText}.`);
+  const [stays, subject] = keptKeys.length === 1 ? ["stays", "it is"] : ["stay", "they are"];
+  log(
+    `${formatItemCount(keptKeys.length, kind)} ${stays} (onDelete: "keep"): ${subject} only removed from the stack's state.`,
+  );
 }
 
 export function logDeclaredElsewhere<Inputs extends ListInputs>(
@@ -30,7 +32,7 @@ export function logDeclaredElsewhere<Inputs extends ListInputs>(
   if (remainingEntries.length === 0) return;
   const names = remainingEntries.map(([key, text]) => kind.describe(key, text));
   const staysText =
-    remainingEntries.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
+    remainingEntries.length === 1 ? "is kept: the program declares it" : "are kept: the program declares them";
   log(`${formatItemCount(remainingEntries.length, kind)} ${staysText} (${formatItemNames(names)}).`);
 }
 
@@ -43,7 +45,7 @@ export function logContradictions(
   { log }: LifecycleContext,
 ): void {
   const names = keys.map((key) => kind.describe(key, content[key] ?? ""));
-  log(`At the tenant in addition to what is declared, which it contradicts: ${formatItemNames(names)}. ${advice}`);
+  log(`At the tenant, contradicting the declarations: ${formatItemNames(names)}. ${advice}`);
 }
 
 /** Advice for an undeclared entry that makes the next run fail. */
@@ -78,7 +80,7 @@ export function describeToleratedConflicts<Inputs extends ListInputs>(
 
 /** Formats the warning about conflicts. @param conflicts the description from {@link describeToleratedConflicts}. */
 export function formatToleratedConflicts(conflicts: string): string {
-  return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't say which of the two decides, so mail may be blocked. Remove the deny in the console, or declare no allow.`;
+  return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't define which of the two takes precedence, so mail may be blocked. Remove the deny in the console, or don't declare the allow.`;
 }
 
 /**
@@ -130,7 +132,7 @@ export async function logUndeclared<Inputs extends ListInputs>(
   const observation = await resource.observe(known, context, { shouldConfirm: false }).catch((error: unknown) => error);
   if (!isObserved(observation)) {
     // The changes are already applied, and the state must keep them. A failed report must not fail the run.
-    context.log(`What else the tenant holds could not be read: ${formatErrorWithCode(observation)}`);
+    context.log(`The tenant's other elements could not be read: ${formatErrorWithCode(observation)}`);
     return false;
   }
   const remaining = filterPrunable(kind, observation.others, inputs);
@@ -147,7 +149,7 @@ export async function logUndeclared<Inputs extends ListInputs>(
     ...(hiddenText === undefined ? [] : [`… and ${hiddenText}`]),
   ];
   context.log(
-    `Left alone: ${formatItemCount(otherEntries.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
+    `Not changed: ${formatItemCount(otherEntries.length, kind)} that no preview has shown (${names.join(", ")}). A refresh reads them, and the next run removes those that are still undeclared.`,
   );
   return contradictingKeys.size > 0;
 }

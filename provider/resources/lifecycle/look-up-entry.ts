@@ -54,7 +54,7 @@ async function findEntryById(id: string, tenant: TenantCache): Promise<AllowDeny
 
 function buildUnreadableError(id: string, reason: string): NotImportableError {
   return new NotImportableError(
-    `${quote(id)} names no entry: none has that id, and read as a value, ${reason.replace(/^is /, "it is ")}. Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported.`,
+    `${quote(id)} doesn't identify an entry: none has that id, and as a value, ${reason.replace(/^is /, "it is ")}. Use the id from the service, or the value with its list as a prefix and its scope as a suffix: deny:evil.example, allow:mail.example (graymail). Nothing was imported.`,
   );
 }
 
@@ -72,7 +72,7 @@ function buildAmbiguousError(
   const moreLines = matches.length > MAX_SHOWN ? [`  and ${matches.length - MAX_SHOWN} more`] : [];
   return new NotImportableError(
     [
-      `${quote(id)} names ${matches.length} entries, and an import is of one. Nothing was imported. Give the id at the start of the line of the intended one:`,
+      `${quote(id)} matches ${matches.length} entries, but an import needs exactly one. Nothing was imported. Use the id at the start of the intended line:`,
       ...lines,
       ...moreLines,
     ].join("\n"),

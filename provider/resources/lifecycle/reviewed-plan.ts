@@ -78,7 +78,7 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): 
   if (plan === undefined) return undefined;
   if (plan.tenant.host !== host) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE_VARIABLE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} is for the tenant at ${quote(plan.tenant.host)}, but this run is for one at ${quote(host)}. Nothing was changed.`,
     );
   }
   return buildReviewedPlan(plan);
@@ -95,14 +95,14 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   if (!file && !digest) return undefined;
   if (!file) {
     throw new ConfigurationError(
-      `${PLAN_DIGEST_VARIABLE} is set and ${PLAN_FILE_VARIABLE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan again and compares.`,
+      `${PLAN_DIGEST_VARIABLE} is set, but ${PLAN_FILE_VARIABLE} is not: set it to the plan's JSON file, or run \`email-security apply --plan-digest\`, which creates the plan again and compares it.`,
     );
   }
   const plan = parsePlanFile(file);
   const { digest: fileDigest, changes, tenant, source } = plan;
   if (isLegacyDigest(fileDigest)) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) was made by an earlier release, and its digest does not cover everything that a plan shows. Nothing was changed at the tenant. Make the plan again, and have it reviewed.`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) was created by an earlier release, and its digest doesn't cover everything that a plan shows. Nothing was changed at the tenant. Create the plan again, and have it reviewed.`,
     );
   }
   const digestParts = parsePlanDigest(fileDigest);
@@ -110,7 +110,7 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
     digestParts?.observed === hashChanges(changes) && digestParts.tenant === hashTenant(tenant.host, source.stack);
   if (!isIntact || (digest !== undefined && digest !== "" && digest.trim() !== fileDigest)) {
     throw new ConfigurationError(
-      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
+      `The plan in ${PLAN_FILE_VARIABLE} (${quote(file, 300)}) doesn't have the digest${digest ? ` ${quote(digest)}` : ""}: it belongs to another review, or was changed. Nothing was changed at the tenant.`,
     );
   }
   return plan;
@@ -137,12 +137,12 @@ function buildReviewedPlan(plan: PlanFile): ReviewedPlan {
     describeDeviation({ kind, key, before, after }) {
       const change = reviewedByKey.get(`${kind} ${key}`);
       if (change === undefined)
-        return `is ${describeEntryState(before)}, and the review did not show that it would be ${describeEntryState(after)}`;
+        return `is ${describeEntryState(before)}, but the review didn't show that it would be ${describeEntryState(after)}`;
       if (!isSameEntryState(change.before, before)) {
-        return `was ${describeEntryState(change.before)} at the review, and is ${describeEntryState(before)} now`;
+        return `was ${describeEntryState(change.before)} at the review, but is now ${describeEntryState(before)}`;
       }
       if (!isSameEntryState(change.after, after)) {
-        return `was to be ${describeEntryState(change.after)} at the review, and is declared as ${describeEntryState(after)} now`;
+        return `was to be ${describeEntryState(change.after)} at the review, but is now declared as ${describeEntryState(after)}`;
       }
       return undefined;
     },
@@ -163,12 +163,12 @@ function parsePlanFile(file: string): PlanFile {
     return planFileSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw new ConfigurationError(
-      `${PLAN_FILE_VARIABLE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
+      `${PLAN_FILE_VARIABLE} (${quote(file, 300)}) doesn't contain a plan from \`email-security plan --format json\`.`,
       { cause },
     );
   }
 }
 
 function describeEntryState(entryState: EntryState | undefined): string {
-  return entryState === undefined ? "not there" : formatEntryState(entryState);
+  return entryState === undefined ? "missing" : formatEntryState(entryState);
 }

@@ -51,7 +51,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     const isKept = state.onDelete === "keep" || isDeclared(buildVipDeclarationKey(state.email));
     if (isSameMailbox || isKept) return [];
     return [
-      `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
+      `Replacing ${state.email} excludes that mailbox permanently: automatic detection will never make it a VIP again. To only remove it from the state, set onDelete: "keep" and run \`up\` first.`,
     ];
   },
 
@@ -91,7 +91,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     if (before?.comment !== undefined && !isSameEntryState(before, inputs)) {
       const commentText = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       log(
-        `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
+        `${inputs.email} was already a VIP, with the comment ${quote(before.comment, 500)}; ${commentText}, as declared.`,
       );
     }
     return { id: canonicalizeMailbox(inputs.email), state: buildVipState(row, inputs) };
@@ -102,7 +102,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     if (!mailbox.ok) {
       const reason = mailbox.reason.replace(/^is /, "it is ");
       throw new NotImportableError(
-        `${quote(importId)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
+        `${quote(importId)} doesn't identify a VIP: ${reason}. Import a VIP by its mailbox. Nothing was imported.`,
       );
     }
     const row = await tenant.findVipConfirmed(mailbox.value);
@@ -121,7 +121,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
       return mailbox.ok ? [mailbox.value] : [];
     });
     if (mailboxes.length < rows.length) {
-      log("Left out: VIPs without a mailbox by which a program could name them.");
+      log("Omitted: VIPs without a mailbox that a program could declare.");
     }
     return mailboxes.map((mailbox) => ({ id: mailbox, name: mailbox }));
   },
@@ -165,7 +165,7 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
   async delete(_id, state, context) {
     const { tenant, log, isDeclared, isManagedElsewhere } = context;
     if (state.onDelete === "keep") {
-      log(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
+      log(`${state.email} stays a VIP (onDelete: "keep"): it is only removed from the stack's state.`);
       return;
     }
     if (isDeclared(buildVipDeclarationKey(state.email))) {
@@ -174,20 +174,20 @@ export const vipEmployeeLifecycle: Lifecycle<VipEmployeeInputs, VipEmployeeState
     }
     if (isManagedElsewhere(buildVipDeclarationKey(state.email))) {
       log(
-        `${state.email} stays a VIP: another Provider of the program manages it, by another key or address of this tenant. Where that is another tenant, remove it here in the console.`,
+        `${state.email} stays a VIP: another Provider of the program manages it, with another key or address of this tenant. If that is another tenant, remove it here in the console.`,
       );
       return;
     }
     const row = await tenant.findVipConfirmed(state.email);
     await context.confirmTenant("vips", { isRemoval: true });
     if (row === undefined) {
-      log(`${state.email} was no VIP any more; nothing was written.`);
+      log(`${state.email} was no longer a VIP; nothing was written.`);
       return;
     }
     if (isPlanEnforced(context)) await enforcePlanForVip(state.email, undefined, context);
     await tenant.removeVip(state.email);
     log(
-      `${state.email} isn't a VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
+      `${state.email} is no longer a VIP, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
     );
   },
 };

@@ -51,7 +51,7 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   // A list that prunes can't use onDelete: "keep".
   buildRemovalWarnings: (names, mode) => [
-    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${formatItemNames(names)}).${canPrune(mode, undefined) ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
+    `Removing a VIP excludes the mailbox permanently: automatic detection will never make it a VIP again (${formatItemNames(names)}).${canPrune(mode, undefined) ? "" : ' To only remove VIPs from the state, set onDelete: "keep".'}`,
   ],
 
   findConflicts: () => [],
@@ -93,11 +93,11 @@ function logReplacedComments(
   const failedEmails = new Set(failures.map(({ item }) => item));
   const replacedComments = [...previousComments].filter(([email]) => !failedEmails.has(email));
   for (const [email, comment] of replacedComments.slice(0, MAX_SHOWN_COMMENTS)) {
-    log(`${email} was a VIP already; its comment is now as declared, and was: ${quote(comment, 500)}`);
+    log(`${email} was already a VIP; its comment now matches the declaration. Before: ${quote(comment, 500)}`);
   }
   const hiddenEmails = replacedComments.slice(MAX_SHOWN_COMMENTS).map(([email]) => email);
   if (hiddenEmails.length > 0)
-    log(`${hiddenEmails.length} more were VIPs already, with other comments: ${formatItemNames(hiddenEmails)}`);
+    log(`${hiddenEmails.length} more were already VIPs, with different comments: ${formatItemNames(hiddenEmails)}`);
 }
 
 async function excludeRemoved(
@@ -120,16 +120,18 @@ async function excludeRemoved(
     if ((await tenant.findVipConfirmed(email)) === undefined) return;
     if (unlisted !== undefined) {
       throw new NotAppliedError(
-        `stays a VIP, because ${unlisted.item} may be an alias of it: the service says that ${unlisted.item} is a VIP already, and its list doesn't show that address. An exclusion would be for good. Declare the mailbox that the list shows in place of ${unlisted.item}, then run again.`,
+        `stays a VIP, because ${unlisted.item} may be an alias of it: the service reports that ${unlisted.item} is already a VIP, but its list doesn't show that address. An exclusion would be permanent. Declare the listed mailbox instead of ${unlisted.item}, then run again.`,
       );
     }
     await tenant.removeVip(email);
     excludedEmails.push(email);
   });
   if (excludedEmails.length === 0) return;
-  const predicate = excludedEmails.length === 1 ? "isn't a VIP any more, and stays" : "aren't VIPs any more, and stay";
+  const names = formatItemNames(excludedEmails.sort());
   log(
-    `${formatItemNames(excludedEmails.sort())} ${predicate} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
+    excludedEmails.length === 1
+      ? `${names} is no longer a VIP, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`
+      : `${names} are no longer VIPs, and stay excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
   );
 }
 
@@ -177,9 +179,11 @@ async function lookUp({ tenant, log }: LifecycleContext): Promise<ImportedList> 
   const rows = await tenant.readAllVips();
   const automatic = rows.filter(isAutoDetected).length;
   if (automatic > 0) {
-    const predicate =
-      automatic === 1 ? "1 VIP by automatic detection is" : `${automatic} VIPs by automatic detection are`;
-    log(`${predicate} not declared, because detection keeps ${automatic === 1 ? "it" : "them"}.`);
+    log(
+      automatic === 1
+        ? "1 VIP from automatic detection is not declared: detection maintains it."
+        : `${automatic} VIPs from automatic detection are not declared: detection maintains them.`,
+    );
   }
   const declarableVips = rows.filter((row) => !isAutoDetected(row)).map((row) => buildDeclarableVip(row));
   return {

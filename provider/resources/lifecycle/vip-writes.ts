@@ -70,7 +70,7 @@ export async function ensureVip(
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     throw new AutoDetectedError(
-      `${inputs.email} is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave \`comment\` out of the declaration, and keep the reason in a comment of the program.`,
+      `${inputs.email} is a VIP by automatic detection, and the service stores no comment for it (it returned 404 for the comment, before and after the mailbox was added explicitly). It is still a VIP. Remove \`comment\` from the declaration, and keep the reason in a comment of the program.`,
       { cause: error },
     );
   }
@@ -108,11 +108,11 @@ function buildNotListedError(email: string, { already_vip: alreadyVips }: AddVip
   const seconds = LIST_LAG_MS / 1_000;
   if (alreadyVips.length > 0) {
     return new NotListedError(
-      `The service answered that ${email} is a VIP already, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console, and declare the address that it shows.`,
+      `The service reported that ${email} is already a VIP, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, check the mailbox in the service's console, and declare the address shown there.`,
     );
   }
   return new ExcludedError(
-    `${email} was added and the service answered success, but its list did not show it as a VIP for ${seconds} s. Either the list lags behind (eventual consistency), or an exclusion of the mailbox still stands. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.`,
+    `${email} was added and the service reported success, but its list did not show it as a VIP for ${seconds} s. Either the list lags behind (eventual consistency), or the mailbox is still excluded. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.`,
   );
 }
 
@@ -131,9 +131,9 @@ function buildAliasError({ added, already_vip: alreadyVips }: AddVipResult, emai
   const outcomeText =
     newMailboxes.size > 0
       ? `the service made ${primariesText} a VIP instead, which is now in the stack's state`
-      : `${primariesText} is a VIP already, and nothing was changed`;
+      : `${primariesText} is already a VIP, so nothing was changed`;
   return new VipAliasError(
-    `${email} can't be a VIP under this address: it is an alias, and ${outcomeText}. Declare ${primariesText} in place of ${email}, then run again.`,
+    `${email} can't be a VIP under this address: it is an alias, and ${outcomeText}. Declare ${primariesText} instead of ${email}, then run again.`,
     { primaries, added: addedMailboxes },
   );
 }
@@ -148,7 +148,7 @@ export async function writeVipComment(inputs: VipEmployeeInputs, tenant: TenantC
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
   if (isSameEntryState(row, inputs)) return row;
   throw new NotAppliedError(
-    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${formatCommentAdvice(inputs.comment, row.comment)}`,
+    `The service reported success for the comment of ${inputs.email}, but stores ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${formatCommentAdvice(inputs.comment, row.comment)}`,
   );
 }
 

@@ -45,7 +45,7 @@ class StructReader {
       else if (fieldTag === tag.fieldValue) value = this.#readValue(this.#readEnd());
       else this.#skipField(fieldTag);
     }
-    if (value === undefined) throw new Error("a value in a message of Pulumi's is of no kind");
+    if (value === undefined) throw new Error("a value in a message of Pulumi has no kind");
     setField(readFields, key, value);
   }
 
@@ -71,7 +71,7 @@ class StructReader {
       if (fieldTag === tag.element) list.push(this.#readValue(this.#readEnd()));
       else this.#skipField(fieldTag);
     }
-    if (list.includes(undefined)) throw new Error("a value in a message of Pulumi's is of no kind");
+    if (list.includes(undefined)) throw new Error("a value in a message of Pulumi has no kind");
     return list;
   }
 
@@ -118,7 +118,7 @@ class StructReader {
     else if (wireType === WIRE_TYPES.fixed64) this.#offset = this.#checkOffset(this.#offset + 8);
     else if (wireType === WIRE_TYPES.lengthDelimited) this.#offset = this.#readEnd();
     else if (wireType === WIRE_TYPES.fixed32) this.#offset = this.#checkOffset(this.#offset + 4);
-    else throw new Error("a message of Pulumi's has a field of no known kind");
+    else throw new Error("a message of Pulumi has a field of an unknown kind");
   }
 
   #checkOffset(offset: number): number {
@@ -126,7 +126,7 @@ class StructReader {
   }
 
   #throwTruncated(): never {
-    throw new Error("a message of Pulumi's is cut off");
+    throw new Error("a message of Pulumi is truncated");
   }
 }
 

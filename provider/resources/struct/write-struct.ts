@@ -9,7 +9,7 @@ import { tag } from "./tags";
  * @throws {Error} if a value isn't plain data.
  */
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
-  if (!isPlainObject(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
+  if (!isPlainObject(properties)) throw new Error("properties that aren't a plain map can't be sent to Pulumi");
   const writer = new StructWriter();
   writer.writeFields(properties);
   return writer.toBuffer();
@@ -43,7 +43,7 @@ class StructWriter {
     else if (typeof value === "boolean") this.#writeSmallInteger(Number(value), tag.boolean);
     else if (Array.isArray(value)) this.#writeList(value);
     else if (isPlainObject(value)) this.#writeMap(value);
-    else throw new Error(`a value of type ${typeof value} can't be told to Pulumi`);
+    else throw new Error(`a value of type ${typeof value} can't be sent to Pulumi`);
     this.#writeHeader(startLength, field);
   }
 

@@ -101,7 +101,7 @@ it("prints each difference once with the tenants that share it", async () => {
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
-of which it is not known here whether they drifted, 1 that can't be judged, 2
+with unknown drift, 1 that can't be judged, 2
 with a wrong key.
 There is no rollouts' journal here; --database names one. Without it, only the
 state of a stack tells drift from what is behind.
@@ -117,7 +117,7 @@ Not read (3 tenants):
         variable KEYLESS_KEY is not set. Set it to the tenant's API key, or
         specify another source under \`key\`. [ERR_ROLLOUT_KEY]
   broken: that can't be judged
-      Its settings files can't be used: settings/broken.yaml:2:8 error: value
+      Its settings files are invalid: settings/broken.yaml:2:8 error: value
         "nonsense" isn't a full domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]
 
@@ -142,12 +142,13 @@ Ended, and still in the files (1):
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
 
-What to do next:
-  To plan what brings 1 tenant to the files; nothing is changed yet:
+Next steps:
+  To plan the changes that bring 1 tenant in sync with the files, without
+    applying them:
     email-security rollout tenants.yaml --only hooli
-  Unmanaged entries stay at 2 tenants: the mode of the list removes none of
-    them. Remove them in the console, set a \`mode\` that does (\`exclusive\`, or
-    \`exclusive-allows\` for allows), or declare them.
+  Unmanaged entries stay at 2 tenants, because the list's mode doesn't remove
+    them. Remove them in the console, set a \`mode\` that removes them
+    (\`exclusive\`, or \`exclusive-allows\` for allows), or declare them.
 `);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: 3 of 7 tenants could not be read.\n" });
 });
@@ -287,8 +288,8 @@ Drifted (1 tenant):
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phish"
-      gone from the tenant since the stack's last run; who took it away, the
-        service does not tell
+      removed from the tenant since the stack's last run; the service doesn't
+        report by whom
       declared at settings/baseline.yaml:4
 
 Behind their files (2 tenants):
@@ -402,7 +403,7 @@ it("notifies about new drift only once with --notify", async () => {
   const refused = await run("--notify", "other.json");
   expect([refused.code, hook.received.length]).toEqual([1, 4]);
   expect(refused.stderr).toBe(
-    "warning: Some notices could not be delivered: webhook returned 404. It will be told again the next time.\n",
+    "warning: Some notices could not be delivered: webhook returned 404. The next run sends it again.\n",
   );
   expect(existsSync(join(directory.root, "other.json"))).toBe(false);
 

@@ -29,7 +29,7 @@ it("commits only the settings file, on a new branch", async () => {
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
   expect(run.stderr).toMatch(
-    /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which you are on now; `git switch main` goes back\.\n$/,
+    /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which is now checked out; `git switch main` goes back\.\n$/,
   );
   expect(run.code).toBe(0);
   expect(directory.git("show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
@@ -40,7 +40,7 @@ it("commits only the settings file, on a new branch", async () => {
   const pushed = await email("remove", "bad.example", "--pr");
   expect(pushed.output).not.toContain("secret");
   expect(pushed.stderr).toContain(
-    "It stands on email-security/deny-evil.example-pr-id, and is reviewed together with what that has.\nPushed to origin.\n",
+    "It is based on email-security/deny-evil.example-pr-id, and is reviewed together with its changes.\nPushed to origin.\n",
   );
   expect(pushed.code).toBe(2);
   expect(directory.git("--git-dir", remote.path, "branch", "--list")).toContain("email-security/remove-bad.example");
@@ -52,13 +52,15 @@ it("restores file and branch when git makes no commit", async () => {
   directory.program(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
+  expect(refused.stderr).toContain("git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(SETTINGS);
   expect(directory.git("branch")).toBe("* main\n");
 
   directory.write("settings.yaml", `${SETTINGS}# mine\n`);
   const dirty = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
-  expect(dirty.stderr).toContain("settings.yaml has uncommitted changes. Commit or stash them first");
+  expect(dirty.stderr).toContain(
+    "settings.yaml has uncommitted changes. Nothing was written. Commit or stash them first",
+  );
   expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}# mine\n`);
 });
 

@@ -29,7 +29,7 @@ it("opens a pull request with gh without exposing the API key", async () => {
   const gh = repository.program("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
   const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toMatch(
-    /^Committed settings\.yaml as \w+ on the new branch (\S+), which you are on now; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
+    /^Committed settings\.yaml as \w+ on the new branch (\S+), which is now checked out; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
   );
   expect(run.code).toBe(0);
   const branch = "email-security/deny-evil.example-inc-1042";
@@ -64,7 +64,7 @@ it("prints the page to open when gh fails", async () => {
   repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");
   const unknown = await email("remove", "bad.example", "--offline", "--pr");
   expect(unknown.stderr).toContain(
-    "Open the branch email-security/remove-bad.example for review on the page of your repository, whose host is not one that is known by its name: https://git.acme.example/mail/settings\n",
+    "Open the branch email-security/remove-bad.example for review on the page of your repository, whose host isn't recognized: https://git.acme.example/mail/settings\n",
   );
   expect(unknown.code).toBe(2);
 });
@@ -129,7 +129,7 @@ it("writes nothing while a merge is in progress", async () => {
   expect(() => repository.git("merge", "other")).toThrow();
   const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
   expect(run.stderr).toBe(
-    "error: A merge is under way in this repository, and nothing was written. End it first, by `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
+    "error: A merge is in progress in this repository. Nothing was written. Finish it first: `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
   );
   expect(run.code).toBe(1);
   expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
@@ -158,7 +158,7 @@ it.each(["the command", "all that it started"])(
     process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
     repository.write(".git/go", "");
     expect(await ended).toBe(1);
-    expect(unwrapError(stderr)).toContain("files and branch are as they were");
+    expect(unwrapError(stderr)).toContain("files and branch are unchanged");
     expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
     expect(repository.git("branch")).toBe("* main\n");
     expect(repository.git("status", "--porcelain")).toBe("");

@@ -66,7 +66,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
   repository.git("add", "staged.md");
   repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
   const run = await commit(repository);
-  expect(run.stderr).toBe("error: git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
+  expect(run.stderr).toBe("error: git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
   expectUnchanged(repository);
   expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
 });
@@ -76,7 +76,7 @@ it("returns to the branch when a post-checkout hook fails", async () => {
   repository.program(".git/hooks/post-checkout", "echo no; exit 1");
   const run = await commit(repository);
   expect(run.stderr).toMatch(
-    /^error: No branch email-security\/\S+ can be made; files and branch are as they were: \[ERR_GIT\]\nno\n$/,
+    /^error: The branch email-security\/\S+ can't be created; files and branch are unchanged: \[ERR_GIT\]\nno\n$/,
   );
   expectUnchanged(repository);
   expect(repository.git("status", "--porcelain")).toBe("");
@@ -90,7 +90,7 @@ it("names the other files that a failing hook changed", async () => {
   );
   const run = await commit(repository);
   expect(run.stderr).toBe(
-    "error: git made no commit; files and branch are as they were, except what a hook changed (notes.md, new.md): [ERR_GIT]\nno\n",
+    "error: git could not commit; files and branch are unchanged, except what a hook changed (notes.md, new.md): [ERR_GIT]\nno\n",
   );
   expectUnchanged(repository);
   expect(repository.git("status", "--porcelain")).toBe(" M notes.md\n?? new.md\n");
@@ -104,7 +104,7 @@ it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
   repository.git("switch", "--quiet", "--detach");
   const head = repository.git("rev-parse", "HEAD");
   const run = await commit(repository);
-  expect(run.stderr).toContain("git made no commit; files and branch are as they were");
+  expect(run.stderr).toContain("git could not commit; files and branch are unchanged");
   expect(repository.git("rev-parse", "--abbrev-ref", "HEAD")).toBe("HEAD\n");
   expect(repository.git("rev-parse", "HEAD")).toBe(head);
   expect(repository.git("status", "--porcelain")).toBe("");
@@ -116,7 +116,7 @@ it("restores everything when the commit can't be signed", async () => {
   repository.git("config", "commit.gpgSign", "true");
   repository.git("config", "gpg.program", program);
   const refused = await commit(repository);
-  expect(refused.stderr).toContain("git made no commit; files and branch are as they were");
+  expect(refused.stderr).toContain("git could not commit; files and branch are unchanged");
   expectUnchanged(repository);
 
   repository.program(

@@ -155,7 +155,7 @@ describe("mail evidence of a tenant", () => {
     expect(delaysMs).toEqual([1234]);
     expect(base.threats).toHaveLength(100);
     expect(getEvidenceSummary(base).missing[0]).toMatch(
-      /^Of the threats, only the newest 100 of \d+ were read\. The time for it was up\.$/,
+      /^Of the threats, only the newest 100 of \d+ were read\. The time limit was reached\.$/,
     );
     release();
   });

@@ -158,7 +158,7 @@ describe("email-security export", () => {
     expect([code, stderr.split("\n")]).toEqual([
       0,
       [
-        'note: VIP without a mailbox (Hiroshi Tanabe, Board Member, Board of Directors, source "auto", added 2025-01-13T06:00:00.000Z): has no mailbox by which a file could name it; it stays a VIP',
+        'note: VIP without a mailbox (Hiroshi Tanabe, Board Member, Board of Directors, source "auto", added 2025-01-13T06:00:00.000Z): has no mailbox that a file could declare; it stays a VIP',
         "",
       ],
     ]);
@@ -174,7 +174,7 @@ describe("email-security export", () => {
       `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${directory}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
-    expect(stdout).toContain("1 VIP by automatic detection is not declared");
+    expect(stdout).toContain("1 VIP from automatic detection is not declared");
     expect(commandsIn(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
@@ -328,7 +328,7 @@ describe("email-security export", () => {
       expect(everything).toContain(note.slice("note: ".length).replace(/ \(the list ignores it\)$/, ""));
     }
     expect(everything).toContain(
-      '# Twice at the service; the other: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
+      '# Duplicate at the service; the other one: "deny" "Evil.example" (type "domain", scope "global", comment "second")',
     );
     expect(await firstUp(tenant)).toEqual([]);
   });
@@ -435,7 +435,7 @@ describe("email-security export --pulumi-import", () => {
       0,
       `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
 1 entry is risky, and will be marked for review: search for acceptRisk.
-1 VIP by automatic detection is not declared, and not imported.
+1 VIP from automatic detection is not declared, and not imported.
 Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   plugins:

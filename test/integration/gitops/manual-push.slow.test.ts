@@ -85,7 +85,7 @@ it("shows a shell-quoted push command for each remote", async () => {
   using one = addRemote(repository, "back'up$(id)");
   using other = addRemote(repository, "mirror");
   const run = await commandLine(repository.path, ENVIRONMENT)(...ADD);
-  expect(run.stderr).toContain("this repository has several remotes, and none is called origin. Choose one");
+  expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
   const commands = commandsOf(run);
   expect(commands).toHaveLength(2);
   for (const [at, remote] of [one, other].entries()) {
@@ -141,7 +141,7 @@ it("shows how to rename a branch whose name the remote already has", async () =>
 
   const email = commandLine(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
-  expect(run.stderr).toContain("origin has another branch of this name. Rename yours by `git branch --move ");
+  expect(run.stderr).toContain("origin has another branch of this name. Rename yours with `git branch --move ");
   const commands = commandsOf(run);
   expect(commandsOf(await email(...ADD))).toEqual(commands);
   for (const command of commands) shell(repository.path, command);

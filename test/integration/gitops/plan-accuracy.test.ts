@@ -279,7 +279,7 @@ class Scene {
     const next = await this.#plan(read);
     const later = plan.findings
       .filter(({ code }) => code === "exclusive-later")
-      .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) at the tenant/.exec(message)?.[1]));
+      .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
     const isLater = ({ sign }: PlanChange): boolean => sign === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
     if (later.length === 0) expect(next.guards.map(({ message }) => message)).toEqual([]);
@@ -308,7 +308,7 @@ class Scene {
       .takeRequests()
       .filter((request) => request.method !== "GET" && request.path.includes(path));
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
-    if (change.why?.startsWith("gives way")) {
+    if (change.why?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
       const row = this.#company.entries().find((one) => keyOfRow(one) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });

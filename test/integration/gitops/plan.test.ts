@@ -149,7 +149,7 @@ deny: []
 `,
       NOTHING,
     );
-    expect(brief(plan)).toEqual(["remove a.example deny not declared, and the list is exclusive"]);
+    expect(brief(plan)).toEqual(["remove a.example deny undeclared, and the list is exclusive"]);
     expect(plan.unmanaged).toEqual([]);
     expect(plan.guards).toEqual([]);
   });
@@ -167,7 +167,7 @@ deny: []
     const cut = await acme.plan("version: 1\ndeny: [bad-1.example]\n", known);
     expect(cut.guards).toMatchObject([{ code: "removal-guard" }]);
     expect(cut.guards[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
-    expect(cut.guards[0]?.message).toContain("In the settings file that is under `lists: { entries: { … } }`.");
+    expect(cut.guards[0]?.message).toContain("In the settings file, this is under `lists: { entries: { … } }`.");
     const text = `version: 1\nallow: [{ value: there.example, comment: "y" }]\ndeny: [${values.join(", ")}]\n`;
     expect((await acme.plan(text, known)).guards).toMatchObject([{ code: "exists" }]);
     const adopting = text.replace("version: 1\n", "version: 1\nlists: { entries: { adopt: true } }\n");
@@ -204,7 +204,7 @@ deny: []
     );
     expect(brief(plan).sort()).toEqual([
       "change twin.example deny allow",
-      "remove twin.example (graymail) deny not declared, and the list is exclusive",
+      "remove twin.example (graymail) deny undeclared, and the list is exclusive",
     ]);
   });
 
@@ -238,11 +238,11 @@ deny: []
       [
         "added",
         "late.example",
-        "declared until 2026-10-31, which is past; this stack has never declared it, so the next run leaves it",
+        "expired on 2026-10-31; this stack has never declared it, so the next run doesn't remove it",
       ],
       ["leaving", "ours.example", "expired on 2026-10-31"],
     ]);
-    const unsure = "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
+    const unsure = "expired on 2026-10-31; the next run removes it if the stack has declared it (see --stack)";
     expect(listDrift()).toEqual([
       ["leaving", "late.example", unsure],
       ["leaving", "ours.example", unsure],

@@ -423,7 +423,7 @@ describe("unusual ids from the service", () => {
     tenant.created = () => theirs;
     const entry = tenant.provider.resource("allowDenyEntry");
     const error = await failure(entry.declare({ list: "deny", value: "evil.example" }));
-    expect((error as Error).message).toContain("which stood there before. Nothing was changed.");
+    expect((error as Error).message).toContain("which existed before. Nothing was changed.");
     expect(tenant.writes).toEqual(["POST /allow_deny_entries"]);
     expect(tenant.entries).toEqual([theirs]);
   });

@@ -91,7 +91,7 @@ it("rejects an import id that can't name a resource", async () => {
   const entry = tenant.provider.resource("allowDenyEntry");
   expect(await entry.read("deny:nowhere.example")).toBeUndefined();
   expect(await tenant.provider.resource("vipEmployee").read("nobody@acme.example")).toBeUndefined();
-  await expect(entry.read("https://evil.example/")).rejects.toThrow(/names no entry.*\[ERR_IMPORT\]/);
+  await expect(entry.read("https://evil.example/")).rejects.toThrow(/doesn't identify an entry.*\[ERR_IMPORT\]/);
   await expect(tenant.provider.resource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
 });
 
@@ -101,13 +101,13 @@ const MISMATCHES: [HandlerName, string, object, string][] = [
     "allowDenyEntry",
     "allow:gmail.com",
     { list: "deny", value: "evil.example" },
-    'The import names allow gmail.com, and the program declares deny evil.example. Nothing was imported. Import it by an id of what is declared such as "deny:evil.example",',
+    'The import is for allow gmail.com, but the program declares deny evil.example. Nothing was imported. Import it by an id that matches the declaration such as "deny:evil.example",',
   ],
   [
     "vipEmployee",
     "oskar.kowalski@acme.example",
     { email: "ruth.castellan@acme.example" },
-    "The import names oskar.kowalski@acme.example, and the program declares ruth.castellan@acme.example. Nothing was imported.",
+    "The import is for oskar.kowalski@acme.example, but the program declares ruth.castellan@acme.example. Nothing was imported.",
   ],
 ];
 

@@ -118,7 +118,7 @@ it("returns a computed result for an unknown query value", async () => {
   const query = (properties: ResourceProperties) => list(provider, "AllowDenyEntry", { query: properties });
   expect(await query({ list: PULUMI_UNKNOWN })).toMatchObject({ ids: [], isComputed: true });
   await expect(query({ list: "block" })).rejects.toThrow(
-    /AllowDenyEntry can't be listed so: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
+    /AllowDenyEntry can't be listed with these arguments: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
   );
   await expect(query({ lists: "deny" })).rejects.toThrow(/lists isn't an argument; did you mean list?/);
   await expect(list(provider, "Allowlist")).rejects.toThrow(/The resource type .* doesn't exist.*\[ERR_PROTOCOL\]/);

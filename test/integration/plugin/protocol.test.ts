@@ -94,8 +94,8 @@ describe("check of a provider instance", () => {
   it.each([
     ["an address that is none", { baseUrl: "api.example" }, /isn't a valid URL/],
     ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
-    ["no address", { baseUrl: null }, /Give baseUrl to the Provider "mine"/],
-    ["no key", { apiKey: null }, /Give apiKey to the Provider "mine"/],
+    ["no address", { baseUrl: null }, /Set baseUrl on the Provider "mine"/],
+    ["no key", { apiKey: null }, /Set apiKey on the Provider "mine"/],
     ["own domains that are none", { ownDomains: "acme" }, /"acme" isn't a full domain/],
   ])("rejects %s for an explicit instance only", async (_name, wrong, reason) => {
     const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
@@ -230,10 +230,10 @@ describe("provider configuration", () => {
     // The environment's key is sent to no other address, and no other key is sent to the environment's address.
     await instance.configure({ baseUrl: "https://other.example" });
     await expect(entry.read("deny:evil.example")).rejects.toThrow(
-      /The API key .* is not configured. Give apiKey to the Provider of `pulumi do`; neither the environment/,
+      /The API key .* is not configured. Set apiKey on the Provider of `pulumi do`; the environment/,
     );
     await instance.configure({ apiKey: "sandbox-globex-ci" });
-    await expect(entry.read("deny:evil.example")).rejects.toThrow(/Give baseUrl to the Provider of/);
+    await expect(entry.read("deny:evil.example")).rejects.toThrow(/Set baseUrl on the Provider of/);
     await instance.configure({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
     expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
     expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);

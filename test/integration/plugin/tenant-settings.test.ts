@@ -123,7 +123,7 @@ describe("TenantSettings in the native provider plugin", () => {
     // The engine can't be reached here, so the warnings are printed instead.
     expect(await process.printedSoFar()).toEqual([
       'settings/acme.yaml:11:18 warning: "gone.example" isn\'t on the deny list of any included file, so there is nothing to remove; delete or correct the line (remove-nothing)',
-      "1 has expired and is no longer declared; `email-security plan` shows what goes",
+      "1 has expired and is no longer declared; `email-security plan` shows the removals",
     ]);
     expect(sandbox.requests).toEqual([]);
   });
@@ -145,7 +145,7 @@ describe("TenantSettings in the native provider plugin", () => {
   it("rejects invalid arguments and links out of the program's directory", async () => {
     await using process = await plugin();
     await expect(construct(process, { file: UNKNOWN })).rejects.toThrow(
-      'TenantSettings "acme": file must be the path of a settings file in plain text, for the files are read in previews too; it is a value that comes later [ERR_INVALID_ARGUMENT]',
+      'TenantSettings "acme": file must be the path of a settings file in plain text, because previews also read the files; it is a value that isn\'t known yet [ERR_INVALID_ARGUMENT]',
     );
     await expect(construct(process, { ...FILE, today: "tomorrow" })).rejects.toThrow('it is "tomorrow"');
     await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" isn\'t an argument');

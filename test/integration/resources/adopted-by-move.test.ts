@@ -33,7 +33,7 @@ it.each(MOVES)("names the person's row that the move of an $kind to $to adopts",
   expect(outcome).toBe("updated");
   expect(tenant.service.held()).toContain(`${to} ${VALUE}`);
   expect(printed).toMatch(
-    /Adopted evil\.example .*\(id console, .*"by hand", made by Mei Chen.*; its comment is now as declared/,
+    /Adopted evil\.example .*\(id console, .*"by hand", created by Mei Chen.*; its comment now matches the declaration/,
   );
   expect(printed).toMatch(new RegExp(`Removed an entry of evil\\.example from the ${from} list: .*\\(id ${own},`));
   expect(printed).not.toContain("duplicate");

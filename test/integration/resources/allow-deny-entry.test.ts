@@ -159,7 +159,7 @@ describe("create", () => {
       },
     });
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
-    await expect(create).rejects.toThrow(/another verdict_scope.*id g1, scope "graymail".*adopt: true/s);
+    await expect(create).rejects.toThrow(/a different verdict_scope.*id g1, scope "graymail".*adopt: true/s);
   });
 
   it("adopts a different entry in place with `adopt: true`", async () => {
@@ -265,7 +265,7 @@ describe("create", () => {
       },
     });
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
-    await expect(create).rejects.toThrow(/deny list and answered with .*allow list.*removed again at once/s);
+    await expect(create).rejects.toThrow(/deny list and returned .*allow list.*removed immediately/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
     expect(tenant.writes().map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
   });
@@ -304,7 +304,7 @@ describe("create", () => {
       value: "other.example",
     });
     const standing = results["id"];
-    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow("stood there before");
+    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow("which existed before");
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
     expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
   });
@@ -424,7 +424,9 @@ describe("update", () => {
     });
     const entry = tenant.provider.resource("allowDenyEntry");
     const made = await entry.declare(evil);
-    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(/list is not as asked.*deny list/s);
+    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(
+      /its list doesn't match the request.*deny list/s,
+    );
   });
 });
 
@@ -526,7 +528,7 @@ describe("delete", () => {
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
     await using later = await laterRun(tenant);
     const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
-    await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*A refresh shows it/s);
+    await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*Refresh, then run again/s);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   });
 
@@ -542,7 +544,7 @@ describe("delete", () => {
     await using later = await laterRun(tenant);
     await later.resource("allowDenyEntry").delete(made.id, made.properties);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
-    expect((await later.printedSoFar()).join("\n")).toContain("was made in its place and is left alone");
+    expect((await later.printedSoFar()).join("\n")).toContain("was created in its place and is kept");
   });
 
   it("keeps an entry that the program declares under another name", async () => {
@@ -616,7 +618,7 @@ describe("entries of others", () => {
       },
     });
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
-    await expect(create).rejects.toThrow("does not look like what was sent, so it was left alone");
+    await expect(create).rejects.toThrow("doesn't match the request, so it was not changed");
     expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "allow", comment: "theirs" }]);
   });
 

@@ -189,7 +189,7 @@ describe("exclusive mode", () => {
     const { tenant, list } = made;
     await add(tenant, "allow", "clicked.example", "by hand");
     const first = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
-    expect(first.printed).toContain("Left alone: 1 entry that no preview has shown (allow clicked.example)");
+    expect(first.printed).toContain("Not changed: 1 entry that no preview has shown (allow clicked.example)");
     expect(Object.keys(await held(tenant))).toHaveLength(3);
 
     await list.refresh();
@@ -215,7 +215,7 @@ describe("exclusive mode", () => {
     await list.refresh();
     await add(tenant, "deny", "late.example");
     const up = await list.up(exclusive({ "evil.example": "deny", "new.example": "deny" }));
-    expect(up.printed).toContain("Left alone: 1 entry that no preview has shown (deny late.example)");
+    expect(up.printed).toContain("Not changed: 1 entry that no preview has shown (deny late.example)");
     expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "late.example", "new.example"]);
   });
 
@@ -263,7 +263,7 @@ describe("exclusive mode", () => {
     await add(tenant, "deny", "clicked.example");
     await list.up(exclusive({ "evil.example": "deny" }));
     await list.refresh();
-    expect((await list.destroy()).printed).toContain("1 entry that this list never declared stay");
+    expect((await list.destroy()).printed).toContain("1 entry that this list never declared stays unchanged.");
     expect(Object.keys(await held(tenant))).toEqual(["clicked.example"]);
   });
 
@@ -387,7 +387,7 @@ describe("partial failure", () => {
     await add(tenant, "allow", bad(9), "a partner");
     const up = await list.up({ entries: many(10) });
     expect(up.outcome).toBe("partial");
-    expect(up.reasons[0]).toContain("4 of 10 entries could not be brought to what is declared");
+    expect(up.reasons[0]).toContain("4 of 10 entries could not be applied");
     expect(up.reasons).toHaveLength(5);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0003.example: .*400.*this value is on a blocked registry/);
     expect(up.reasons.join("\n")).toMatch(/deny bad-0005.example: .*500.*boom/);
@@ -463,7 +463,7 @@ describe("partial failure", () => {
     // The number of failures, the errors they share, and the number of entries not attempted.
     expect(up.reasons).toHaveLength(3);
     expect(up.reasons.at(-1)).toMatch(
-      /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not tried, after others had failed: .*revoked/,
+      /^9\d\d more \(deny bad-\d+.example, .* and 9\d\d more\): not attempted, because others failed: .*revoked/,
     );
     expect(tenant.writes().length).toBeLessThanOrEqual(64);
     expect(list.properties?.["entries"]).toEqual(many(1));
@@ -501,7 +501,7 @@ describe("order of changes", () => {
     });
     const up = await list.up({ entries: { "evil.example": "deny" } });
     expect(up.reasons.join("\n")).toContain(
-      "deny b.evil.example: stays, because deny evil.example, which would take its place, could not be added",
+      "deny b.evil.example: is kept, because its replacement deny evil.example could not be added",
     );
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
   });
@@ -526,7 +526,7 @@ describe("order of changes", () => {
     });
     const up = await list.up({ entries: { "b.example": "deny" } });
     expect(up.reasons.join("\n")).toMatch(
-      /deny a.example: was moved in the meantime: there is a.example on the allow list/,
+      /deny a.example: was moved in the meantime: it is now a.example on the allow list/,
     );
     expect(list.properties?.["entries"]).toEqual({ "a.example": "allow", "b.example": "deny" });
     expect((await list.up({ entries: { "b.example": "deny" } })).outcome).toBe("updated");
@@ -545,19 +545,19 @@ describe("single program", () => {
     // The engine checks a replaced resource twice.
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
-      "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
+      "": 'invalid arguments:\n  entries["evil.example"] "deny evil.example" is also declared at entries["evil.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
       "": expect.stringContaining('AllowDenyList "blocklist" too'),
     });
     expect(await checkEntry("single", { list: "deny", value: "x.example" })).toEqual({
       value:
-        '"deny x.example" is declared at entries["x.example"] of AllowDenyList "blocklist" too; keep one of the two',
+        '"deny x.example" is also declared at entries["x.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await checkEntry("free", { list: "deny", value: "free.example" })).toEqual({});
     expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
       "": expect.stringContaining(
-        '"deny free.example" is declared at value of AllowDenyEntry "free" too; keep one of the two',
+        '"deny free.example" is also declared at value of AllowDenyEntry "free"; keep one of the two',
       ),
     });
     expect(await check("fifth", { entries: { "own.example": "deny" } })).toEqual({});
@@ -571,12 +571,12 @@ describe("single program", () => {
     await entry("single").check({ list: "deny", value: "x.example" });
     const exclusive = { mode: "exclusive", entries: { "evil.example": "deny" } };
     expect((await list.check(exclusive)).failures).toEqual({
-      mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or name it in `ignore`',
+      mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or add it to `ignore`',
     });
     expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual({});
     expect((await entry("late").check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
-        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or name it in the `ignore` of that list',
+        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or add it to the `ignore` of that list',
     });
     expect((await entry("fine").check({ list: "allow", value: "y.corp.example" })).failures).toEqual({});
     const vip = tenant.provider.resource("vipEmployee");

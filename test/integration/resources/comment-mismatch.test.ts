@@ -90,7 +90,7 @@ describe.each(KINDS)("comment of %s, when the service changes its text", (kind, 
     expect(outcome).toBe("partial");
     const message = [failures[""], ...reasons].join("\n");
     expect(message).toContain(expectedMessage);
-    expect(message).toContain("It does so on every run: declare the comment as the service keeps it, or none");
+    expect(message).toContain("It does so on every run: declare the comment as the service stores it, or omit it");
     expect(message).not.toContain("just run again");
     // Declares the comment in the form that the message asks for.
     expect((await resource.up(args(keeps("Alice, Bob & Eve")))).failures).toEqual({});

@@ -159,7 +159,7 @@ const entryCases: Record<string, Case> = {
         colleague: "deletes it and makes it anew",
         acts: recreates,
         outcome: "updated",
-        messagePattern: /was made in its place and is left alone/,
+        messagePattern: /was created in its place and is kept/,
         holds: "deny: theirs",
       },
       // The service has no conditional writes, so our request overwrites any change made between our read and our

@@ -33,10 +33,10 @@ it("applies separate timeouts to update and delete", async () => {
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
     resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: BRIEF }),
-  ).rejects.toThrow(/customTimeouts\.update of this AllowDenyEntry were over when PATCH .* may have been done/);
+  ).rejects.toThrow(/customTimeouts\.update of this AllowDenyEntry was exceeded during PATCH .* may have taken effect/);
   await tenant.provider.nextRun();
   await expect(tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER)).rejects.toThrow(
-    /customTimeouts\.delete of this AllowDenyEntry were over when DELETE .* may have been done/,
+    /customTimeouts\.delete of this AllowDenyEntry was exceeded during DELETE .* may have taken effect/,
   );
   tenant.letGo();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
@@ -49,7 +49,7 @@ it.runIf(PROVIDER_KIND === "native")("applies a timeout to a refresh", async () 
   await using tenant = await holdingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
   await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(
-    /customTimeouts\.read of this AllowDenyEntry were over/,
+    /customTimeouts\.read of this AllowDenyEntry was exceeded/,
   );
   tenant.letGo();
 });
@@ -65,7 +65,7 @@ it("keeps completed entries in state when a list times out", async () => {
   const up = await list.up({ entries }, LONGER);
   expect(up.outcome).toBe("partial");
   const reasons = up.reasons.join("\n");
-  expect(reasons).toMatch(/deny bad-\d+\.example.*customTimeouts\.create of this AllowDenyList were over/);
+  expect(reasons).toMatch(/deny bad-\d+\.example.*customTimeouts\.create of this AllowDenyList was exceeded/);
   expect(reasons).toContain("[ERR_NOT_ATTEMPTED]");
   const kept = Object.keys(list.properties?.["entries"] as object);
   expect(kept).toHaveLength(40);
@@ -91,7 +91,7 @@ it("times out one VIP of a batch without affecting the others", async () => {
   await brief.read("none", inputs);
   const made = other.create(others);
   await expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
-    /customTimeouts\.create of this VipEmployee were over when POST .*, so it may have been done/,
+    /customTimeouts\.create of this VipEmployee was exceeded during POST .*, which may have taken effect/,
   );
   expect(tenant.held()).toBe(1);
   tenant.letGo();
@@ -119,7 +119,7 @@ it("excludes no VIP whose queued removal timed out", async () => {
   await expect.poll(() => tenant.held()).toBe(1);
   const brief = provider.resource("vipEmployee", second.email);
   await expect(brief.delete(second.id, second.properties, second.inputs, BRIEF)).rejects.toThrow(
-    /customTimeouts\.delete of this VipEmployee were over, and nothing was sent to change it/,
+    /customTimeouts\.delete of this VipEmployee was exceeded, and no write was sent/,
   );
   tenant.letGo();
   await removed;

@@ -16,7 +16,7 @@ it("adopts an entry whose create timed out in the next run", async () => {
   // The first request of a process takes longer.
   await resource.read("none", inputs);
   await expect(resource.create(inputs, { seconds: BRIEF })).rejects.toThrow(
-    /^The time was up before the service had answered: the 1 s of customTimeouts\.create of this AllowDenyEntry were over when POST .*allow_deny_entries.* was under way, so it may have been done\. Nothing more is sent\. Running again is safe: .* \[ERR_CUSTOM_TIMEOUT\]$/,
+    /^The operation timed out before the service responded: the timeout of 1 s of customTimeouts\.create of this AllowDenyEntry was exceeded during POST .*allow_deny_entries.*, which may have taken effect\. Nothing more is sent\. You can safely run again: .* \[ERR_CUSTOM_TIMEOUT\]$/,
   );
   tenant.letGo();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
@@ -39,7 +39,7 @@ it("never sends a create that timed out during a shared read", async () => {
     other.check({ ...entry, value: "other.example" }),
   ]);
   const ended = expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
-    /before this was done: the 1 s of customTimeouts\.create .* nothing was sent to change it\./,
+    /before anything was changed: the timeout of 1 s of customTimeouts\.create .* no write was sent\./,
   );
   await expect.poll(() => tenant.held()).toBe(1);
   const made = other.create(others);

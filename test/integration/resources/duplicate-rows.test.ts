@@ -43,7 +43,7 @@ describe("entry with duplicates", () => {
     expect(await entry.up({ ...allow, value: "partner.example" })).toMatchObject({ outcome: "created" });
     const { printed } = await entry.destroy();
     expect(tenant.service.held()).toEqual([]);
-    expect(printed).toContain("was there 2 times; all of them are removed");
+    expect(printed).toContain("existed 2 times; all of them are removed");
   });
 
   it("is removed with all its rows when one disappears meanwhile", async () => {
@@ -68,9 +68,7 @@ describe("entry with duplicates", () => {
     for (const id of ["later", "latest"]) if (own) tenant.service.entries.push({ ...own, id });
     const { printed } = await entry.destroy();
     expect(printed).not.toContain("in its place");
-    expect(printed).toMatch(
-      /was gone already; .*\(id later.* \| .*\(id latest.* are at the tenant, and are left alone/,
-    );
+    expect(printed).toMatch(/was already gone; .*\(id later.* \| .*\(id latest.* exist at the tenant, and are kept/);
     expect(tenant.service.held()).toHaveLength(2);
   });
 
@@ -123,7 +121,7 @@ describe("duplicates with different comments", () => {
       if (refreshes) await list.refresh();
       expect(list.properties).toMatchObject({ entries });
       const { outcome, printed } = await list.up({ entries: other });
-      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/was there 2 times; all .*"INC-8"/)]);
+      expect([outcome, printed]).toEqual(["updated", expect.stringMatching(/existed 2 times; all .*"INC-8"/)]);
       expect(list.properties).toMatchObject({ entries: other });
       expect(await list.up({ entries: other })).toMatchObject({ outcome: "same" });
       expect(tenant.service.held()).toEqual(["deny other.example"]);
@@ -157,7 +155,7 @@ describe("duplicates with different comments", () => {
     tenant.service.add({ list: "allow", value: "evil.example" });
     await list.refresh();
     const printed = (await tenant.provider.printedSoFar()).join("\n");
-    expect(printed.match(/one and the same 3 times/g)).toHaveLength(1);
+    expect(printed.match(/has 3 copies of the same element/g)).toHaveLength(1);
   });
 });
 
@@ -195,7 +193,7 @@ describe("deny next to an allow of the same value", () => {
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     const up = await entry.up({ list: "deny", value: "evil.example" });
     expect(up).toMatchObject({ outcome: "failed" });
-    expect(Object.values(up.failures).join("\n")).toMatch(/contradicts what is declared.*adopt: true/s);
+    expect(Object.values(up.failures).join("\n")).toMatch(/contradicts the declaration.*adopt: true/s);
     expect(tenant.service.writes).toEqual([]);
   });
 

@@ -27,7 +27,7 @@ describe("duplicate mailbox", () => {
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
       .toMatch(
-        /one and the same 2 times\. Taken is .*comment "CFO".*; also there: .*comment "old".*Remove what is too many/,
+        /has 2 copies of the same element\. This resource manages .*comment "CFO".*; the others are: .*comment "old".*Remove the extra ones/,
       );
     await using later = await laterRun(tenant);
     expect((await later.resource("vipEmployee").read(made.id, made.properties))?.properties).toEqual(made.properties);
@@ -37,7 +37,7 @@ describe("duplicate mailbox", () => {
     const whole = await list.declare({ members });
     expect((await list.read(whole.id, whole.properties))?.properties["members"]).toEqual(whole.properties["members"]);
     expect(tenant.writes()).toEqual([]);
-    await expect.poll(() => lists.printed.join("\n")).toContain("one and the same 2 times");
+    await expect.poll(() => lists.printed.join("\n")).toContain("has 2 copies of the same element");
   });
 
   it("causes no message when one is detected and one added", async () => {
@@ -66,13 +66,13 @@ describe("duplicate value", () => {
     expect([made.id, tenant.writes()]).toEqual(["e2", []]);
     await expect
       .poll(() => tenant.provider.printed.join("\n"))
-      .toMatch(/Taken is evil\.example .*id e2.*; also there: EVIL\.example\. .*id e1/);
+      .toMatch(/This resource manages evil\.example .*id e2.*; the others are: EVIL\.example\. .*id e1/);
     await using later = await laterRun(tenant);
     const list = later.resource("allowDenyList");
     const whole = await list.declare({ entries: { "evil.example": "deny: INC-1" } });
     const read = await list.read(whole.id, whole.properties);
     expect(read?.properties["entries"]).toEqual({ "evil.example": "deny: INC-1" });
     expect(tenant.writes()).toEqual([]);
-    await expect.poll(() => later.printed.join("\n")).toContain("Taken is evil.example ");
+    await expect.poll(() => later.printed.join("\n")).toContain("This resource manages evil.example ");
   });
 });

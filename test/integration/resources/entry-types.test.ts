@@ -96,7 +96,7 @@ describe.each(KINDS)("allow of an %s next to an undeclared deny of another type"
     expect([up.outcome, up.printed]).toEqual(["created", expect.stringContaining("id console")]);
     await resource.refresh();
     const again = await resource.up(declare(kind, "allow", MAILBOX));
-    expect([again.outcome, again.printed]).toEqual(["same", expect.stringMatching(/doesn't say which of the two/)]);
+    expect([again.outcome, again.printed]).toEqual(["same", expect.stringMatching(/doesn't define which of the two/)]);
     expect(getRows(tenant.service)).toEqual([`allow ${MAILBOX} email_address`, `deny ${MAILBOX} address`]);
   });
 });

@@ -58,7 +58,7 @@ describe("undeclared allow entry", () => {
     await add(tenant, "allow", "clicked.example");
     await add(tenant, "deny", "colleague.example");
     const { printed } = await list.up(ARGUMENTS);
-    expect(printed).toContain("Left alone: 1 entry that no preview has shown (allow clicked.example)");
+    expect(printed).toContain("Not changed: 1 entry that no preview has shown (allow clicked.example)");
     expect(held(tenant)).toContain("allow clicked.example");
   });
 
@@ -107,7 +107,7 @@ describe("undeclared allow entry", () => {
     expect((await list.up(ARGUMENTS)).outcome).toBe("same");
     expect(tenant.writes()).toEqual([]);
     const declared = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "allow" } };
-    expect((await list.up(declared)).reasons.join()).toContain("there is an entry already, with another list");
+    expect((await list.up(declared)).reasons.join()).toContain("an entry already exists, with a different list");
     expect(held(tenant)).toContain("deny clicked.example");
   });
 
@@ -186,7 +186,7 @@ describe("value on both lists, with duplicates", () => {
     const service = await serviceWith([row("1", "allow", "evil.example"), row("2", "deny", "evil.example")]);
     await using _tenant = service.tenant;
     const up = await service.list.up({ mode: MODE, entries: { "evil.example": "allow" } });
-    expect(up.failures[""]).toContain("contradicts what is declared");
+    expect(up.failures[""]).toContain("contradicts the declaration");
     expect(service.ids()).toEqual(["1", "2"]);
   });
 });
@@ -201,7 +201,7 @@ describe("list and single entry in one program", () => {
     const allow = provider.resource("allowDenyEntry", "allow");
     expect((await allow.check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
-        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive-allows: declare it there, or name it in the `ignore` of that list',
+        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive-allows: declare it there, or add it to the `ignore` of that list',
     });
     const late = provider.resource("allowDenyEntry", "late");
     expect((await late.check({ list: "deny", value: "z.example" })).failures).toEqual({});
@@ -212,7 +212,7 @@ describe("list and single entry in one program", () => {
     const { provider } = made.tenant;
     await provider.resource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
     expect((await provider.resource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
-      mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or name it in `ignore`',
+      mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or add it to `ignore`',
     });
   });
 });
@@ -235,7 +235,7 @@ describe.each(["exclusive", MODE])("allow next to a declared deny, first run in 
     for (const run of [1, 2]) {
       const { printed, reasons, failures } = await list.up(args);
       expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
-        /allow.*once a refresh has shown it: run again with a refresh\./s,
+        /allow.*This list removes it after a refresh: run again with a refresh\./s,
       );
       expect(tenant.service.held()).toContain("allow evil.example");
     }

@@ -32,7 +32,7 @@ it("applies the removal guard to a list shortened by its replacement", async () 
   const { inputs } = await list.check({ entries: entries(5) });
   await list.create(inputs);
   await expect(list.delete(id, properties)).rejects.toThrow(
-    /^The list is replaced, and what it leaves out was not removed: \[ERR_GUARD\]\nentries would lose 35 of 40 .*Nothing was removed\. .*confirmRemovals: 35 /s,
+    /^The list is replaced, but the elements that it no longer declares were not removed: \[ERR_GUARD\]\nentries would lose 35 of 40 .*Nothing was removed\. .*confirmRemovals: 35 /s,
   );
   expect(tenant.writes()).toEqual([]);
 

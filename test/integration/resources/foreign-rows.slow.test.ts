@@ -96,7 +96,7 @@ describe.each(KINDS)("console deny next to the allow of an %s", (kind) => {
       await work();
       return (await tenant.provider.printedSoFar()).slice(before).join("\n");
     };
-    const named = /evil\.example.*doesn't say which of the two decides/s;
+    const named = /evil\.example.*doesn't define which of the two takes precedence/s;
     expect(await printed(() => resource.refresh())).toMatch(named);
     for (const run of [1, 2]) {
       const up = await resource.up(declaring(kind, "allow"));
@@ -123,7 +123,7 @@ it.each(["ignore", "mode"])("reports no console deny covered by the list's %s", 
   await list.up(declaring("allowDenyList", "allow", options));
   tenant.service.add({ ...deny, id: "console" });
   await list.refresh();
-  expect(tenant.provider.printed.join()).not.toContain("which of the two decides");
+  expect(tenant.provider.printed.join()).not.toContain("which of the two takes precedence");
 });
 
 describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
@@ -137,7 +137,7 @@ describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
     const remove = () => (rest === undefined ? resource.destroy() : resource.up(rest));
     const failed = await remove();
     expect(["failed", "partial"]).toContain(failed.outcome);
-    expect(failed.failures[""] + failed.reasons.join()).toMatch(/answers 404 to the deletion of.*still shows it/s);
+    expect(failed.failures[""] + failed.reasons.join()).toMatch(/returns 404 for the deletion of.*still shows it/s);
     expect(resource.properties).toBeDefined();
     tenant.service.answers404 = false;
     expect(await remove()).toMatchObject({ outcome: "updated" });
@@ -150,7 +150,7 @@ describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
     await resource.up(declaring(kind, "allow"));
     tenant.service.answers404 = true;
     const up = await resource.up(declaring(kind, "deny"));
-    expect(up.failures[""] + up.reasons.join()).toMatch(/answers 404 to the change of.*still shows it/s);
+    expect(up.failures[""] + up.reasons.join()).toMatch(/returns 404 for the change of.*still shows it/s);
     expect(idsOf(tenant.service)).toHaveLength(1);
     tenant.service.answers404 = false;
     expect(await resource.up(declaring(kind, "deny"))).toMatchObject({ outcome: "updated" });
@@ -167,7 +167,7 @@ it("accepts a deleted entry as gone while it is still listed", async () => {
   await fetch(`${tenant.service.url}/api/v1/settings/allow_deny_entries/${row?.id}`, { method: "DELETE" });
   expect(await entry.destroy()).toMatchObject({
     outcome: "updated",
-    printed: expect.stringContaining("was gone already"),
+    printed: expect.stringContaining("was already gone"),
   });
 });
 
@@ -192,7 +192,7 @@ describe("two entries of one value in two spellings", () => {
     }
     const printed = (await tenant.provider.printedSoFar()).slice(before).join("\n");
     expect(tenant.service.held()).toEqual([]);
-    expect(printed).not.toContain("gone already");
+    expect(printed).not.toContain("already gone");
     expect(printed).not.toContain("API key");
   });
 });

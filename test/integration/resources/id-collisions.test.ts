@@ -73,7 +73,7 @@ describe("entry whose id now belongs to another", () => {
     await using wrong = await runBy(THEIRS);
     await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
     expect([service.writes, held()]).toEqual([[], before]);
-    await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was gone already");
+    await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was already gone");
   });
 
   it("is not deleted when its value exists under another id", async () => {
@@ -83,7 +83,7 @@ describe("entry whose id now belongs to another", () => {
     await using wrong = await runBy(THEIRS);
     await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
     expect([service.writes, held()]).toEqual([[], before]);
-    await expect.poll(() => wrong.printed.join("\n")).toContain("was made in its place and is left alone");
+    await expect.poll(() => wrong.printed.join("\n")).toContain("was created in its place and is kept");
   });
 
   it("is deleted although another Provider holds the same id", async () => {
@@ -122,6 +122,6 @@ it("rejects an update answered with another entry", async () => {
   service.intercept = (method) => (method === "PATCH" ? { results: other } : undefined);
   const change = run.resource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
   await expect(change).rejects.toThrow(
-    /asked to change "partner\.example" \(id 1\) and answered with evil0\.example on the allow list.*ERR_NOT_APPLIED/s,
+    /asked to change "partner\.example" \(id 1\) and returned evil0\.example on the allow list.*ERR_NOT_APPLIED/s,
   );
 });

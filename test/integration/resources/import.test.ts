@@ -163,7 +163,7 @@ describe("bulk import", () => {
     expect(new Set(again)).toEqual(new Set(pages("vip_employees", 3)));
     expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 3);
     expect(await reasonOf(vipEmployeeLifecycle.lookUp("Ruth Castellan", process.context))).toBe(
-      '"Ruth Castellan" names no VIP: "Ruth Castellan" isn\'t a valid mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
+      '"Ruth Castellan" doesn\'t identify a VIP: "Ruth Castellan" isn\'t a valid mailbox: it has no @. Import a VIP by its mailbox. Nothing was imported. [ERR_IMPORT]',
     );
     expect(process.trace()).toEqual([]);
   });
@@ -266,24 +266,24 @@ describe("entry import", () => {
     await using process = await processOn(answering(ODD, []));
     const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
-      "and an import is of one. Nothing was imported. Give the id at the start of the line of the intended one:";
+      "but an import needs exactly one. Nothing was imported. Use the id at the start of the intended line:";
     expect(await reason("evil.example")).toBe(
-      `"evil.example" names 2 entries, ${SEVERAL}
+      `"evil.example" matches 2 entries, ${SEVERAL}
   deny:evil.example (global)   evil.example on the deny list (id 1, scope "global", comment "first")
   deny:evil.example (graymail)   evil.example on the deny list (id 2, scope "graymail", no comment) [ERR_IMPORT]`,
     );
     expect(await reason("both.example")).toContain("\n  allow:both.example   both.example on the allow list (id 4");
     expect(await reason("deny:twice.example")).toBe(
-      `"deny:twice.example" names 2 entries, ${SEVERAL}
+      `"deny:twice.example" matches 2 entries, ${SEVERAL}
   6   twice.example on the deny list (id 6, scope "global", comment "one")
   7   Twice.example on the deny list (id 7, scope "global", comment "two") [ERR_IMPORT]`,
     );
     expect(await reason("deny:evil[.]example")).toBe(
-      '"deny:evil[.]example" names no entry: none has that id, and read as a value, "evil[.]example" isn\'t a valid domain: it contains "["; write "evil.example". Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
+      '"deny:evil[.]example" doesn\'t identify an entry: none has that id, and as a value, "evil[.]example" isn\'t a valid domain: it contains "["; write "evil.example". Use the id from the service, or the value with its list as a prefix and its scope as a suffix: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
     );
-    expect(await reason("ade_404")).toMatch(/^"ade_404" names no entry: none has that id, and read as a value, /);
+    expect(await reason("ade_404")).toMatch(/^"ade_404" doesn't identify an entry: none has that id, and as a value, /);
     expect(await reason("12")).toBe(
-      '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, for no program can declare it: "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example". It stays as it is. [ERR_IMPORT]',
+      '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, because no program can declare it: "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example". It stays unchanged. [ERR_IMPORT]',
     );
     expect(await reason("elsewhere.example")).toContain('is on a list called "blocked"');
   });
@@ -341,9 +341,9 @@ describe("list import", () => {
     expect(found).toEqual({ id: "allow-deny-list", state: { entries }, inputs: { entries } });
     expect(process.messages).toEqual([
       [
-        'Left out of the import, and as before at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): is declared already by another of the same value and scope',
+        'Not imported, and unchanged at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): another entry with the same value and scope is already declared',
         '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern, but entries must be plain domains; write "evil.example"',
-        'both.example on the allow list (id 4, scope "global", comment "Goes?"): is on the deny list too, which is declared; a value can\'t be declared on both, so decide which is meant',
+        'both.example on the allow list (id 4, scope "global", comment "Goes?"): is also on the deny list, which is declared; a value can\'t be declared on both, so choose one',
         'elsewhere.example on the blocked list (id 13, scope "global", no comment): is on a list called "blocked", which isn\'t one of allow and deny',
       ].join(" | "),
     ]);
@@ -358,7 +358,7 @@ describe("list import", () => {
     ]);
     expect(process.trace()).toEqual(["GET allow 1"]);
     expect(await reasonOf(allowDenyListLifecycle.lookUp("deny-list", process.context))).toBe(
-      '"deny-list" names no whole list; it is imported by the id allow-deny-list, or allow or deny for what is on one of the two. Nothing was imported. [ERR_IMPORT]',
+      '"deny-list" isn\'t a valid id of a list; import it by the id allow-deny-list, or allow or deny for the entries of one list. Nothing was imported. [ERR_IMPORT]',
     );
   });
 
@@ -368,7 +368,7 @@ describe("list import", () => {
     expect(found?.inputs).toEqual({
       members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
     });
-    expect(process.messages).toEqual(["1 VIP by automatic detection is not declared, because detection keeps it."]);
+    expect(process.messages).toEqual(["1 VIP from automatic detection is not declared: detection maintains it."]);
     expect(process.trace()).toEqual(pages("vip_employees", 1));
   });
 

@@ -59,7 +59,7 @@ describe("VIP that is listed late", () => {
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: mailbox, comment: "CFO" });
     expect(first.outcome).toBe("partial");
-    expect(first.failures[""]).toMatch(/eventual consistency.*exclusion.*Run again.*ERR_EXCLUDED/s);
+    expect(first.failures[""]).toMatch(/eventual consistency.*still excluded.*Run again.*ERR_EXCLUDED/s);
     expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
     tenant.lists.catchUp();
     tenant.trace();
@@ -74,7 +74,7 @@ describe("VIP that is listed late", () => {
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: mailbox, comment: "CFO" });
     expect(outcome).toBe("partial");
-    expect(failures[""]).toMatch(/is a VIP already.*eventual consistency.*ERR_NOT_LISTED/s);
+    expect(failures[""]).toMatch(/is already a VIP.*eventual consistency.*ERR_NOT_LISTED/s);
     expect(failures[""]).not.toContain("exclusion");
   });
 
@@ -158,7 +158,7 @@ describe("alias of a primary mailbox", () => {
     const first = await vip.up({ email: alias, comment: "CFO" });
     expect(first.outcome).toBe("partial");
     expect(first.failures[""]).toContain(
-      `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} in place of ${alias}, then run again. [ERR_VIP_ALIAS]`,
+      `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} instead of ${alias}, then run again. [ERR_VIP_ALIAS]`,
     );
     expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
     // Declares the mailbox, as the message advises.
@@ -174,7 +174,7 @@ describe("alias of a primary mailbox", () => {
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: alias });
     expect(outcome).toBe("failed");
-    expect(failures[""]).toMatch(/is a VIP already, and nothing was changed/);
+    expect(failures[""]).toMatch(/is already a VIP, so nothing was changed/);
     expect(tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment).toBe("By hand");
   });
 
@@ -184,7 +184,7 @@ describe("alias of a primary mailbox", () => {
     const up = await list.up({ members: { [alias]: "CFO", [mailbox]: "CFO" } });
     expect(up.outcome).toBe("partial");
     expect(up.reasons.join("\n")).toMatch(
-      new RegExp(`${alias}: .*it is an alias.*Declare ${mailbox} in place of ${alias}.*ERR_VIP_ALIAS`),
+      new RegExp(`${alias}: .*it is an alias.*Declare ${mailbox} instead of ${alias}.*ERR_VIP_ALIAS`),
     );
     expect(list.properties?.["members"]).toEqual({ [mailbox]: "CFO" });
   });
@@ -197,7 +197,7 @@ describe("alias of a primary mailbox", () => {
     for (const _run of [1, 2]) {
       const up = await list.up({ members });
       expect(up.outcome).toBe("partial");
-      expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} in place of ${alias}`);
+      expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} instead of ${alias}`);
       expect(list.properties?.["members"]).toEqual(held);
     }
     expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
@@ -236,8 +236,8 @@ describe("alias of a primary mailbox", () => {
     await using tenant = await sandboxTenant(aliased(aliases));
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { [alias]: "", [counsel]: "" } });
-    expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} in place of ${alias}`);
-    expect(up.reasons.join("\n")).toContain(`Declare lena.hartmann@acme.example in place of ${counsel}`);
+    expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} instead of ${alias}`);
+    expect(up.reasons.join("\n")).toContain(`Declare lena.hartmann@acme.example instead of ${counsel}`);
     expect(list.properties?.["members"]).toEqual({ [mailbox]: "", "lena.hartmann@acme.example": "" });
   });
 });
@@ -283,7 +283,7 @@ describe("entry that is listed late", () => {
     const entry = new ManagedResource(tenant, "allowDenyEntry");
     await entry.up({ ...evil, list: "allow" });
     const { printed } = await entry.destroy();
-    expect(printed).not.toContain("gone already");
+    expect(printed).not.toContain("already gone");
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   });
 

@@ -93,7 +93,7 @@ describe("list entry removed by the previous run", () => {
 
   it.each([
     ["as it was", "deny", "deny"],
-    ["with another comment", "deny: INC-7", "deny: INC-8"],
+    ["with a different comment", "deny: INC-7", "deny: INC-8"],
     ["on the other list", ALLOW, "deny"],
   ])("is created again %s", async (_how, before, after) => {
     await using tenant = await lagging();

@@ -135,7 +135,7 @@ describe("second row of the same value", () => {
     tenant.service.add({ ...deny, id: "console", created_by: "Mei Chen" });
     await tenant.provider.nextRun();
     const printed = await printedDuring(tenant, () => resource.refresh());
-    expect(printed).toMatch(/id console.*made by Mei Chen.*[Rr]emoving .* removes all of them/s);
+    expect(printed).toMatch(/id console.*created by Mei Chen.*[Rr]emoving .* removes all of them/s);
     expect(printed).not.toContain("left as before");
     const writes = tenant.service.writes.length;
     expect(await resource.up(declaring(kind, "deny"))).toMatchObject({ outcome: "same" });
@@ -151,7 +151,7 @@ describe("second row of the same value", () => {
     await tenant.provider.nextRun();
     const { printed } = await resource.destroy();
     expect(idsOf(tenant)).toEqual([]);
-    expect(printed).toMatch(/was there 2 times; all of them are removed/);
+    expect(printed).toMatch(/existed 2 times; all of them are removed/);
     for (const id of [own, "console"]) expect(printed).toContain(`id ${id}`);
   });
 
@@ -163,7 +163,7 @@ describe("second row of the same value", () => {
     const up = await refreshAndUp(tenant, list, { entries: { "other.example": "deny" } });
     expect(up.outcome).toBe("updated");
     expect(tenant.service.held()).toEqual(["deny other.example"]);
-    expect(up.printed).toMatch(/was there 2 times; all of them are removed.*id console/);
+    expect(up.printed).toMatch(/existed 2 times; all of them are removed.*id console/);
   });
 
   it.each(["console", "own"])("keeps the resource in state when a deletion fails: the %s row's", async (failing) => {
@@ -231,7 +231,9 @@ describe("entry that a person deleted and recreated", () => {
     tenant.service.add({ ...deny, id: "again", created_by: "Mei Chen", ...change });
     await tenant.provider.nextRun();
     const printed = await printedDuring(tenant, () => entry.refresh());
-    expect(printed).toMatch(new RegExp(`id ${own}.*deleted.*id again.*made by Mei Chen.*[Rr]emoving .* deletes`, "s"));
+    expect(printed).toMatch(
+      new RegExp(`id ${own}.*deleted.*id again.*created by Mei Chen.*[Rr]emoving .* deletes`, "s"),
+    );
     await tenant.provider.nextRun();
     expect(await printedDuring(tenant, () => entry.refresh())).not.toContain("id again");
     expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
@@ -316,7 +318,7 @@ describe("row that the program declares during its removal", () => {
     expect(await up).toMatchObject({ outcome: "created" });
     expect(removal).toMatchObject({
       outcome: "updated",
-      printed: expect.stringMatching(name === "deny" ? /stays: the program declares it/ : /is on the allow list now/),
+      printed: expect.stringMatching(name === "deny" ? /is kept: the program declares it/ : /is now on the allow list/),
     });
     expect(idsOf(tenant)).toEqual(name === "deny" ? [own, "third"] : [own]);
   });
@@ -407,7 +409,7 @@ describe("messages", () => {
       await resource.refresh();
       await resource.up(declaring(kind, "deny"));
     });
-    expect(printed).not.toContain("declare no allow");
+    expect(printed).not.toContain("don't declare the allow");
     expect(tenant.service.held()).not.toContain("allow evil.example");
   });
 
@@ -421,7 +423,7 @@ describe("messages", () => {
     await tenant.provider.nextRun();
     const { outcome, printed } = await resource.up(declaring(kind, "deny"));
     expect(outcome).toBe("updated");
-    expect(printed).not.toContain("declare no allow");
+    expect(printed).not.toContain("don't declare the allow");
     expect(tenant.service.held()).not.toContain("allow evil.example");
   });
 });

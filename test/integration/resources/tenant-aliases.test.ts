@@ -98,7 +98,9 @@ it.each([
   sandbox.clearRequests();
   await gone.resource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
   expect(removals()).toEqual([]);
-  expect((await gone.printedSoFar()).join("\n")).toContain(`${value} on the deny list stays: the program declares it`);
+  expect((await gone.printedSoFar()).join("\n")).toContain(
+    `${value} on the deny list is kept: the program declares it`,
+  );
 });
 
 it("deletes an entry whose value another tenant's Provider declares", async () => {
@@ -142,7 +144,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   await using there = await processOf(next, "sandbox-acme-ci", other.url);
   const gone = there.resource("allowDenyEntry");
   await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
-    /elsewhere\.example belongs to 127\.0\.0\.1:\d+, and this run reaches 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
+    /elsewhere\.example belongs to 127\.0\.0\.1:\d+, but this run uses 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
   );
   await expect(there.resource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
     /ERR_OTHER_TENANT/,
@@ -151,7 +153,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
   await gone.declare(args);
   await gone.delete(id, properties, inputs);
   expect((await there.printedSoFar()).join("\n")).toMatch(
-    /elsewhere\.example belongs to .*: nothing was deleted there\. Where that is another tenant, delete it there/,
+    /elsewhere\.example belongs to .*: nothing was deleted there\. If that is another tenant, and the deletion is intended, delete it there/,
   );
   expect(other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))).toEqual([]);
 });

@@ -371,6 +371,8 @@ describe("cost of tenant verification", () => {
     await using run = await runAt(sandbox, "acme");
     await run.resource("allowDenyEntry").declare({ list: "deny", value: "bad.example" });
     expect(writesOf(sandbox)).toHaveLength(1);
-    expect((await run.printedSoFar()).join("\n")).toContain("Whose tenant this is could not be seen");
+    expect((await run.printedSoFar()).join("\n")).toContain(
+      "The tenant could not be verified by the mail domains of its people",
+    );
   });
 });

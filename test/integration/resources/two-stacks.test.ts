@@ -52,7 +52,7 @@ const members = (comment: string) => (email: string) => ({
 });
 
 const EXISTS =
-  /evil-\d+\.example can't be created on the (allow|deny) list: there is an entry already.*Pulumi \(ci\).*adopt: true/s;
+  /evil-\d+\.example can't be created on the (allow|deny) list: an entry already exists.*Pulumi \(ci\).*adopt: true/s;
 
 const CASES: readonly Case[] = [
   { what: "make the same entry", kind: "allowDenyEntry", now: both(deny("a")), holds: ["deny: a"] },

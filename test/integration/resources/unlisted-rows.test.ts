@@ -66,7 +66,7 @@ describe.each([2, 99])("entry that is listed %i reads late", (readsBehind) => {
     tenant.service.entries.push({ ...(tenant.service.entries[0] as never as object), id: "later" } as never);
     const { printed } = await entry.destroy();
     expect(tenant.service.held()).toEqual([]);
-    expect(printed).toContain("was there 2 times");
+    expect(printed).toContain("existed 2 times");
   });
 });
 

@@ -55,7 +55,7 @@ describe("single program", () => {
     await vip.check({ email: "olivia.park@acme.example" });
     expect((await tenant.provider.printedSoFar()).join("\n")).not.toContain("excludes");
     await vip.diff(mailbox, { email: mailbox }, { email: "olivia.park@acme.example" });
-    expect((await tenant.provider.printedSoFar()).join("\n")).toContain("excludes that mailbox for good");
+    expect((await tenant.provider.printedSoFar()).join("\n")).toContain("excludes that mailbox permanently");
     await vip.diff(mailbox, { email: mailbox, onDelete: "keep" }, { email: "jonas.weber@acme.example" });
     expect((await tenant.provider.printedSoFar()).join("\n")).not.toContain("jonas.weber");
   });
@@ -113,7 +113,7 @@ describe("create", () => {
       ...READ_VIPS,
       'PATCH /vip_employees {"email":"yuki.sato@acme.example","comment":"Signs payments"} 200',
     ]);
-    await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was a VIP already, with the comment "?"');
+    await expect.poll(() => tenant.provider.printed.join("\n")).toContain('was already a VIP, with the comment "?"');
   });
 
   it("uses the stored row of a VIP that is also auto-detected", async () => {
@@ -170,7 +170,7 @@ describe("create", () => {
   it("fails when the service stores no comment for an auto-detected VIP", async () => {
     await using tenant = await sandboxTenant({ addStoresAutoDetected: false });
     const create = tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
-    await expect(create).rejects.toThrow(/VIP by automatic detection.*Leave `comment` out/s);
+    await expect(create).rejects.toThrow(/VIP by automatic detection.*Remove `comment` from the declaration/s);
     expect(tenant.writes()).toHaveLength(3);
   });
 
@@ -178,7 +178,7 @@ describe("create", () => {
     await using tenant = await sandboxTenant({ addClearsExclusion: false });
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     const create = tenant.provider.resource("vipEmployee").declare(cfo);
-    await expect(create).rejects.toThrow(/exclusion of the mailbox still stands.*console/s);
+    await expect(create).rejects.toThrow(/mailbox is still excluded.*console/s);
   });
 
   it("posts a VIP only once when the response is lost", async () => {

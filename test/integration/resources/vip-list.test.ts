@@ -95,8 +95,8 @@ describe("lifecycle of a VIP list", () => {
       [`members["${person(3)}"]`]: "DELETE",
       [`members["${person(4)}"]`]: "ADD",
     });
-    expect(up.printed).toContain("excludes the mailbox for good");
-    expect(up.printed).toContain(`${person(2)}, ${person(3)} aren't VIPs any more, and stay excluded`);
+    expect(up.printed).toContain("excludes the mailbox permanently");
+    expect(up.printed).toContain(`${person(2)}, ${person(3)} are no longer VIPs, and stay excluded`);
     expect(counted(tenant.writes()).sort()).toEqual([
       'PATCH /vip_employees 1 "Chair" 200',
       'POST /vip_employees 1 "Board" 200',
@@ -156,9 +156,11 @@ describe("lifecycle of a VIP list", () => {
     await list.up({ members: many(3), onDelete: "keep" });
     tenant.trace();
     const up = await list.up({ members: many(1), onDelete: "keep" });
-    expect(up.printed).toContain(`2 VIPs stay (onDelete: "keep"): only the stack forgets them.`);
+    expect(up.printed).toContain(`2 VIPs stay (onDelete: "keep"): they are only removed from the stack's state.`);
     expect(tenant.writes()).toEqual([]);
-    expect((await list.destroy()).printed).toContain("1 VIP stay");
+    expect((await list.destroy()).printed).toContain(
+      '1 VIP stays (onDelete: "keep"): it is only removed from the stack\'s state.',
+    );
     expect(Object.keys(await vips(tenant))).toHaveLength(3);
   });
 });
@@ -176,7 +178,7 @@ describe("mailbox outside the organization", () => {
       const up = await list.up({ members });
       expect(up.outcome).toBe("partial");
       expect(up.reasons).toHaveLength(3);
-      expect(up.reasons[0]).toContain("2 of 1502 VIPs could not be brought to what is declared");
+      expect(up.reasons[0]).toContain("2 of 1502 VIPs could not be applied");
       expect(up.reasons[1]).toMatch(
         /^typo@big.example: According to the service, typo@big.example isn't a mailbox of the organization/,
       );
@@ -200,7 +202,7 @@ describe("existing VIPs and exclusions", () => {
     await tenant.console("POST", "/vip_employees", { emails: [person(7)], comment: "by hand" });
     await tenant.console("POST", "/vip_employees", { emails: [person(8)], comment: "an assistant" });
     const args = { members: many(3), mode: "exclusive", ignore: [person(8)] };
-    expect((await list.up(args)).printed).toContain(`Left alone: 1 VIP that no preview has shown (${person(7)})`);
+    expect((await list.up(args)).printed).toContain(`Not changed: 1 VIP that no preview has shown (${person(7)})`);
     await list.refresh();
     expect(list.inputs["members"]).toEqual({ ...many(3), [person(7)]: "(unmanaged) by hand" });
     await list.up(args);
@@ -221,7 +223,7 @@ describe("existing VIPs and exclusions", () => {
     await tenant.console("POST", "/vip_employees/remove", { emails: [person(1)] });
     const up = await list.up({ members: many(3) });
     expect(up.outcome).toBe("partial");
-    expect(up.reasons[1]).toContain("an exclusion of the mailbox still stands");
+    expect(up.reasons[1]).toContain("the mailbox is still excluded");
     // The service reported it as added, so it must stay in state.
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(1), person(2)]);
     await list.refresh();
@@ -233,7 +235,9 @@ describe("existing VIPs and exclusions", () => {
     const { tenant, list } = made;
     await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
     const up = await list.up({ members: many(3) });
-    expect(up.printed).toContain(`${person(1)} was a VIP already; its comment is now as declared, and was: "by hand"`);
+    expect(up.printed).toContain(
+      `${person(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
+    );
   });
 });
 

@@ -153,8 +153,8 @@ describe("fleet notices", () => {
       [["drift", "acme"]],
     ]);
     expect(notices[0]?.map(({ summary }) => summary)).toEqual([
-      "New drift in 1 tenant: 1 difference, 1 of them risky. Among the differences: 1 new allow. Drifted in all: 1 of 2 tenants.",
-      "1 entry of 2 tenants ends until 2026-12-23, the first on 2026-11-30.",
+      "New drift in 1 tenant: 1 difference, 1 of them risky. Among the differences: 1 new allow. Drifted in total: 1 of 2 tenants.",
+      "1 entry of 2 tenants expires by 2026-12-23, the first on 2026-11-30.",
     ]);
     // Drift that comes back is a new notice for its day.
     expect(new Set(ids).size).toBe(4);
@@ -167,7 +167,7 @@ describe("fleet notices", () => {
     const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
     expect(summarizeNotices(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
     expect(problems).toEqual([
-      "Some notices could not be delivered: webhook returned 404. It will be told again the next time.",
+      "Some notices could not be delivered: webhook returned 404. The next run sends it again.",
       undefined,
       undefined,
     ]);
@@ -246,8 +246,8 @@ describe("the sent-notices file", () => {
 
   it.each([
     ["settings", "version: 1\n", /isn't a file of sent notices: it isn't valid JSON/],
-    ["a status", JSON.stringify(statusOf([])), /it is not what this release writes/],
-    ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /not what this release/],
+    ["a status", JSON.stringify(statusOf([])), /it has a different format than this release writes/],
+    ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /different format than this release/],
     ["an empty file", "", /it isn't valid JSON/],
   ])("is left unchanged when it holds something else: %s", (_what, text, message) => {
     writeFileSync(file, text);
@@ -258,19 +258,19 @@ describe("the sent-notices file", () => {
   it("isn't created without receivers", async () => {
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     expect(await new FleetNotices(undefined, {}, file).send(status)).toEqual({
-      notes: [expect.stringMatching(/^--notify tells nobody, since none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
+      notes: [expect.stringMatching(/^--notify has no receiver, because none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
     });
     expect(existsSync(file)).toBe(false);
     await using hook = await startHook();
     const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
     expect(await new FleetNotices({ slack: {} }, environment, file).send(status)).toEqual({
-      notes: [expect.stringContaining("EMAIL_SECURITY_NOTIFY_SLACK is not set: nothing was sent there.")],
+      notes: [expect.stringContaining("EMAIL_SECURITY_NOTIFY_SLACK is not set: no notice was sent to it.")],
     });
   });
 
   it("is rejected before sending when it can't be written", () => {
     file = join(directory.root, "nowhere", "sent.json");
-    expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be kept in ".*": ENOENT/);
+    expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be saved to ".*": ENOENT/);
   });
 
   it("causes notices to be resent when it can't be saved", async () => {
@@ -283,7 +283,9 @@ describe("the sent-notices file", () => {
     rmSync(own, { recursive: true });
     const status = statusOf([tenant("acme", [added("outlook.com")])]);
     expect(await first.send(status)).toEqual({
-      problem: expect.stringMatching(/^The sent notices can't be kept in ".*": ENOENT.* again the next time\.$/),
+      problem: expect.stringMatching(
+        /^The sent notices can't be saved to ".*": ENOENT.*The next run sends it again\.$/,
+      ),
       notes: [],
     });
     mkdirSync(own);

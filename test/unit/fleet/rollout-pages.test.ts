@@ -33,7 +33,7 @@ it("lists a rollout with its author, commit, tenants and changes", () => {
   const files = filesOf(site);
   expect(linesOf(files, "rollouts.html").slice(2, 15)).toEqual([
     "r-20261120-1 Stopped",
-    "begun 2026-11-20 08:00 UTC by kim · took 1 h 30 min · planned by dana@build-7 · commit 3f9c01d2a7b8 and uncommitted changes · tenants.yaml",
+    "started 2026-11-20 08:00 UTC by kim · took 1 h 30 min · planned by dana@build-7 · commit 3f9c01d2a7b8 and uncommitted changes · tenants.yaml",
     "1 tenant failed in the wave all, which tolerates 0.",
     "1 failed, 10 changed and 1 unchanged: t003, t000, t001, t002, t005, t006, t007, t008 and 4 more",
     "-remove",
@@ -67,9 +67,9 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
   ]);
   expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
   expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
-  expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
+  expect(after("Not reverted", 2)).toEqual(["t002", "allow left.example"]);
   expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
-  expect(lines).toContain("Unchanged, as the plan found them: 1");
+  expect(lines).toContain("Unchanged, because they already matched: 1");
   expect(after("Timeline", 2)).toEqual(["2026-11-20 08:00 started by kim", "2026-11-20 08:00 wave canary: started"]);
   const page = files.get(path) ?? "";
   for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
@@ -84,7 +84,7 @@ it.each([
   if (stopped === undefined) throw new Error("no rollout");
   const report = { ...stopped.report, tenants: stopped.report.tenants.map((one) => ({ ...one, left })).slice(0, 1) };
   const lines = linesOf(filesOf(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
-  const start = lines.findIndex((line) => line.startsWith("Left as it was"));
+  const start = lines.findIndex((line) => line.startsWith("Not reverted"));
   const end = lines.findIndex((line) => line.startsWith("Tenants "));
   expect(lines.slice(start + 2, end)).toEqual([...left.slice(0, 30), ...more]);
 });
@@ -114,7 +114,7 @@ it("doesn't link a tenant without a page", () => {
 });
 
 it.each([
-  ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal where the site was made."],
+  ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal when the site was created."],
   ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
 ])("creates no rollout page when there is %s", (_, data, text) => {
   const files = filesOf(data);

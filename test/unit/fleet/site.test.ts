@@ -71,7 +71,7 @@ describe("the files of a site", () => {
     expect(own("t005").mail).toBeUndefined();
     expect(files.get(getTenantPagePath("t005"))).not.toContain("Its mail");
     expect(files.get(getTenantPagePath("t002"))).toContain(
-      "Its mail: 2 threats and 1 report of users, of the last 30 days. Of IP addresses it says nothing. No reports: 403",
+      "Its mail: 2 threats and 1 report of users, of the last 30 days. It doesn&#39;t cover IP addresses. No reports: 403",
     );
   });
 

@@ -150,7 +150,7 @@ it("never writes or deletes outside the site directory", () => {
   rmSync(join(directory, "tenants"), { recursive: true });
   mkdirSync(join(top, "elsewhere"));
   symlinkSync(join(top, "elsewhere"), join(directory, "tenants"));
-  expect(() => write([page("index.html", "3")])).toThrow(/tenants" isn't a directory, or a link to one/);
+  expect(() => write([page("index.html", "3")])).toThrow(/tenants" isn't a directory, or is a link to one/);
   expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
 });
 
@@ -158,17 +158,17 @@ it("rejects a directory with foreign files or an invalid marker", () => {
   mkdirSync(directory);
   writeFileSync(join(directory, "index.html"), "somebody's");
   expect(() => openSite(directory)).toThrow(
-    /"index\.html" is there, and according to \.email-security-site\.json no run of this command has written it/,
+    /"index\.html" exists, but according to \.email-security-site\.json this command did not write it/,
   );
   rmSync(join(directory, "index.html"));
   mkdirSync(join(directory, "tenants"));
   writeFileSync(join(directory, "tenants/acme.html"), "somebody's");
   expect(() => write([page("tenants/acme.html", "ours"), page("index.html", "1")])).toThrow(
-    /"tenants\/acme\.html" is there/,
+    /"tenants\/acme\.html" exists/,
   );
   expect(there()).toEqual({ "tenants/acme.html": "somebody's" });
   writeFileSync(join(directory, SITE_MARKER), "[]");
-  expect(() => openSite(directory)).toThrow(/is not what this release writes/);
+  expect(() => openSite(directory)).toThrow(/has a different format than this release writes/);
 });
 
 it("keeps runs, only the last of each old day", () => {

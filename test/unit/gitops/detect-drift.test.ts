@@ -113,7 +113,7 @@ describe("wrong tenant", () => {
     const theirs = buildObservedState("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
     const ofNobody = exportSettings(theirs, { host: "host" });
     expect(ofNobody.files.get("settings.yaml")).toMatch(
-      /^# The domains that its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
+      /^# The domains of its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
     );
     expect(ofNobody.likelyOwnDomains).toEqual(["globex.example"]);
     const named = exportSettings(theirs, { host: "host", ownDomains: ["globex.example", "g.example"] });
@@ -146,7 +146,7 @@ describe("wrong tenant", () => {
     };
     const bare = "version: 1\ndeny: [evil.example]\n";
     expect(describeDrift(bare, {})).toEqual([
-      expect.stringContaining('Its VIPs have mailboxes of "globex.example"; are these your own people?'),
+      expect.stringContaining('Its VIPs have mailboxes in "globex.example"; check whether these are your own people.'),
     ]);
     expect(describeDrift(`${bare}ownDomains: [globex.example]\n`, {})).toEqual([]);
     expect(describeDrift(bare, {}, { ownDomains: ["globex.example"] })).toEqual([]);

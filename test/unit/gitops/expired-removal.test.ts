@@ -86,7 +86,7 @@ it("removes only expired items that this stack declared", () => {
   expect(only.removes.map(({ key }) => key).sort()).toEqual(["ceo@acme.example", "gone.example", "missing.example"]);
   // An entry of the tenant that this stack never declared stays, and is reported.
   const reason =
-    "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
+    "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack contains it";
   expect(retained).toEqual([
     { key: "never-ours.example", kind: "entry", list: "deny", reason },
     {

@@ -33,9 +33,9 @@ it("rejects a program that reads other content than the plan's file", () => {
   expect(read("acme.yaml").entries.entries).toHaveLength(1);
   expect(read("same.yaml").entries.entries).toHaveLength(1);
   expect(() => read("globex.yaml")).toThrow(
-    `"${directory.at("globex.yaml")}", which TenantSettings "acme" of the program reads, does not declare what was reviewed: the plan is of "${directory.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+    `"${directory.at("globex.yaml")}", which TenantSettings "acme" of the program reads, isn't the reviewed file: the plan is for "${directory.at("acme.yaml")}". Nothing was changed. Plan and apply the file that the program reads, or change the file in the program.`,
   );
   // A change of the file is reported as such.
   directory.write("acme.yaml", "version: 1\ndeny: [c.example]\n");
-  expect(() => read("acme.yaml")).toThrow("it changed since, an entry in it has expired");
+  expect(() => read("acme.yaml")).toThrow("it has changed since, an entry in it has expired");
 });

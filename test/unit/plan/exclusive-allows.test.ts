@@ -61,7 +61,7 @@ const CLICKED: readonly Row[] = [EVIL, ["allow", "clicked.example"], ["deny", "c
 it("removes undeclared allows and keeps denies", () => {
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }));
   expect(brief(plan)).toEqual([
-    "remove allow clicked.example: not declared, and the list is exclusive-allows",
+    "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
   expect([plan.guards, plan.findings]).toEqual([[], []]);
@@ -80,17 +80,14 @@ it("warns that the first run in this mode keeps undeclared allows", () => {
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }, "additive"));
   expect(brief(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
   expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
-    [
-      "exclusive-later",
-      expect.stringContaining("list is exclusive-allows, and 1 allow is at the tenant that nobody declares"),
-    ],
+    ["exclusive-later", expect.stringContaining("list is exclusive-allows, and 1 allow is undeclared at the tenant")],
   ]);
 });
 
 it("keeps undeclared denies that an exclusive list recorded", () => {
   const state = known({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
   expect(brief(planOf(CLICKED, state))).toEqual([
-    "remove allow clicked.example: not declared, and the list is exclusive-allows",
+    "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
 });
@@ -99,10 +96,10 @@ it("keeps denies on the first run after switching to exclusive", () => {
   const text = FILE.replace("exclusive-allows", "exclusive");
   const plan = planOf(CLICKED, known({ "evil.example": "deny" }), text);
   expect(brief(plan)).toEqual([
-    "remove allow clicked.example: not declared, and the list is exclusive",
+    "remove allow clicked.example: undeclared, and the list is exclusive",
     "unmanaged deny colleague.example",
   ]);
-  expect(plan.findings[0]?.message).toContain("list is exclusive, and 1 is at the tenant");
+  expect(plan.findings[0]?.message).toContain("list is exclusive, and 1 is undeclared at the tenant");
 });
 
 it("keeps a recorded allow that has become a deny", () => {
@@ -118,9 +115,7 @@ it("refuses to turn a deny into a declared allow of that value", () => {
 
 it("removes an allow that duplicates a declared deny", () => {
   const plan = planOf([EVIL, ["allow", "evil.example"]], known({ "evil.example": "deny" }));
-  expect(brief(plan)).toEqual([
-    "remove allow evil.example (also allow): not declared, and the list is exclusive-allows",
-  ]);
+  expect(brief(plan)).toEqual(["remove allow evil.example (also allow): undeclared, and the list is exclusive-allows"]);
 });
 
 it("reports undeclared allows and undeclared denies as drift", () => {

@@ -8,7 +8,7 @@ import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 
-const UNKNOWN_ACTOR = "by whom, the service does not tell";
+const UNKNOWN_ACTOR = "the service doesn't report by whom";
 
 const entry = (list: string, comment?: string): AllowDenyEntryRow =>
   ({ id: "1", list, entry_type: "domain", value: "bad.example", comment, created_by: "ci" }) as never;
@@ -41,7 +41,7 @@ describe("external change since the last run", () => {
     expect(ofEntry("deny: INC-7", entry("deny", "mine"))).toBe(changed);
     expect(ofEntry("deny", entry("allow"))).toBe(changed);
     expect(ofEntry("deny", undefined)).toBe(
-      "gone from the tenant since the stack's last run; who took it away, the service does not tell",
+      "removed from the tenant since the stack's last run; the service doesn't report by whom",
     );
   });
 
@@ -86,7 +86,7 @@ describe("plan", () => {
       [
         "taken.example",
         "add",
-        "gone from the tenant since the stack's last run; who took it away, the service does not tell",
+        "removed from the tenant since the stack's last run; the service doesn't report by whom",
       ],
     ]);
     const shown = renderPlanText(plan, { width: 200 });

@@ -109,7 +109,7 @@ describe("entry of another type than the value implies", () => {
     expect(blockers.map(({ code, message }) => [code, message])).toEqual([
       [
         "exists",
-        expect.stringMatching(/^allow billing@evil\.example \(type address\) is at the tenant.*be there: remove it/),
+        expect.stringMatching(/^allow billing@evil\.example \(type address\) is at the tenant.*be added: remove it/),
       ],
     ]);
     expect(changes.map(({ sign }) => sign)).toEqual(["add"]);
@@ -126,7 +126,7 @@ describe("entry of another type than the value implies", () => {
     const { guards: blockers, findings, changes } = plan(`${options}deny: [${value}]\n`, [row("deny", "address")]);
     expect(blockers).toEqual([]);
     expect(findings.map(({ code, message }) => [code, message])).toEqual([
-      ["other-scope", expect.stringMatching(/the run is refused: remove it in the console\.$/)],
+      ["other-scope", expect.stringMatching(/the run fails: remove it in the console\.$/)],
     ]);
     expect(changes.map(({ sign, mayReplace }) => [sign, mayReplace])).toEqual([["add", undefined]]);
   });

@@ -160,7 +160,7 @@ describe("preview", () => {
   it.each([
     ["is a stream of events", '{"sequence":0}\n{"sequence":1}', "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"],
     ["is no JSON", "error: no stack", "isn't valid JSON"],
-    ["is another document", "[]", "has another form than is known"],
+    ["is another document", "[]", "has an unknown format"],
   ])("throws when it %s", (_what, text, message) => {
     expect(() => readPreview(text, [])).toThrow(message);
   });
@@ -178,6 +178,6 @@ describe("preview", () => {
     ["a comment is secret", "AllowDenyEntry", { list: "deny", value: "a.example", comment: "[secret]" }],
     ["a mailbox is not known yet", "VipEmployee", { email: UNKNOWN }],
   ])("throws when %s", (_what, kind, inputs) => {
-    expect(() => read([step({ kind, inputs })])).toThrow("the preview does not tell it");
+    expect(() => read([step({ kind, inputs })])).toThrow("it isn't in the preview");
   });
 });

@@ -28,7 +28,7 @@ describe("readNewest", () => {
         // A page that only repeats items looks like a service that always returns the same page, so the result reports
         // it.
         if (missing === undefined) expect(ids).toEqual(expect.arrayContaining(range(1, size)));
-        else expect(missing).toContain("brought nothing that the pages before had not");
+        else expect(missing).toContain("contained nothing new");
         if (arrivals.every((come) => come < pageSize)) expect(missing).toBeUndefined();
       }),
     );
@@ -44,7 +44,7 @@ describe("readNewest", () => {
     expect(read.items).toHaveLength(20);
     expect(read).toMatchObject({
       completeSince: item(11).time,
-      missing: "Of the things, only the newest 20 of 30 were read. No more than 2 pages are read.",
+      missing: "Of the things, only the newest 20 of 30 were read. The limit is 2 pages.",
     });
   });
 
@@ -56,7 +56,7 @@ describe("readNewest", () => {
       fetchPage: async (page) => pageOf(list, page, 10),
     });
     expect(read).not.toHaveProperty("from");
-    expect(read.missing).toBe("Of the things, only 20 of 30 were read. No more than 2 pages are read.");
+    expect(read.missing).toBe("Of the things, only 20 of 30 were read. The limit is 2 pages.");
   });
 
   it("keeps earlier pages when a page fails", async () => {
@@ -79,9 +79,7 @@ describe("readNewest", () => {
       fetchPage: async () => ({ ...pageOf(list, 1, 2), total: undefined }),
     });
     expect(read.items).toEqual(list);
-    expect(read.missing).toBe(
-      "Of the things, only the newest 2 were read. Page 2 brought nothing that the pages before had not.",
-    );
+    expect(read.missing).toBe("Of the things, only the newest 2 were read. Page 2 contained nothing new.");
   });
 
   it("detects items lost between two pages", async () => {

@@ -33,7 +33,7 @@ describe("configuration", () => {
   it("names a missing setting and where to set it", () => {
     expect(() => readConfiguration(stack({}), {})).toThrow(/EMAIL_SECURITY_BASE_URL.*email-security:baseUrl/);
     expect(() => readConfiguration(stack(instance), { EMAIL_SECURITY_API_KEY: "k" })).toThrow(
-      /Give apiKey to the Provider "acme"; neither the environment nor/,
+      /Set apiKey on the Provider "acme"; the environment and/,
     );
   });
 

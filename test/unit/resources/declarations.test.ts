@@ -142,7 +142,7 @@ describe.skipIf(process.getuid === undefined)("unsafe shared directory", () => {
       chmodSync(join(directory, "shared"), 0o770);
     },
     ...(process.getuid?.() === 0 && {
-      "is another user's": () => {
+      "belongs to another user": () => {
         mkdirSync(join(directory, "shared"), { mode: 0o700 });
         chownSync(join(directory, "shared"), 4711, 4711);
       },

@@ -28,10 +28,10 @@ it.each<[name: string, args: unknown, message: string]>([
     "minutesAgo must be a whole number of 1 or more, not 1.5\nlimit must be",
   ],
   ["getHoursSaved", { days: null }, "days must be a whole number of 1 or more, not null"],
-  ["getHoursSaved", { month: 1 }, "month isn't an argument of this function; there are days"],
+  ["getHoursSaved", { month: 1 }, "month isn't an argument of this function; its arguments are days"],
   ["getVipEmployees", { page: 1 }, "page isn't an argument of this function"],
   ["getVipEmployees", "all", 'the arguments must be an object, not "all"'],
-  ["getPhishingReport", {}, "id must be a text, not undefined"],
+  ["getPhishingReport", {}, "id must be a string, not undefined"],
   ["getTopTargetedEntities", { entityType: "team" }, 'entityType must be "user" or "group", not "team"'],
   ["getAllowDenyEntries", { list: "Deny" }, 'list must be "allow" or "deny", not "Deny"'],
 ])("rejects %s with %j before any request", async (name, args, message) => {

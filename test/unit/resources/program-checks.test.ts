@@ -103,7 +103,7 @@ describe("ignoreChanges", () => {
     ["Members", "members"],
   ])("rejects a path that matches nothing, with a suggestion: %s", (path, right) => {
     expect(() => new dynamic.VipList("list", board, { ignoreChanges: [path] })).toThrow(
-      `ignoreChanges: ${path} ignores nothing; write ${right}.`,
+      `ignoreChanges: ${path} has no effect; write ${right}.`,
     );
   });
 
@@ -128,7 +128,7 @@ describe("ignoreChanges", () => {
     const entries = [{ list: "deny" as const, value: "evil.example", comment: pulumi.output("INC-7") }];
     expect(
       () => new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ['entries["evil.example"]'] }),
-    ).toThrow("Write entries as a map, by the keys of its elements.");
+    ).toThrow("Write entries as a map, with the keys of its elements.");
     new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ["entries"] });
   });
 });
@@ -190,10 +190,7 @@ describe("stack configuration", () => {
   const declare = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
 
   it.each([
-    [
-      "email-security:ownDomain",
-      "(`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?",
-    ],
+    ["email-security:ownDomain", "(`pulumi config rm email-security:ownDomain` removes it); did you mean ownDomains?"],
     ["email-security:region", "the known names are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
     ["email-security:instance", "the known names are baseUrl"],
   ])("rejects the unknown key %s", (key, message) => {
@@ -217,7 +214,7 @@ describe("stack configuration", () => {
   it("rejects a plaintext key and accepts a secret one", () => {
     const key = "email-security:apiKey";
     pulumi.runtime.setAllConfig({ [key]: "x" });
-    expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` asks for it.");
+    expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` prompts for it.");
     pulumi.runtime.setAllConfig({ [key]: "x" }, [key]);
     expect(declare).not.toThrow();
   });
@@ -236,9 +233,9 @@ it("rejects the import option of a dynamic resource with alternatives", () => {
     () => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }),
   );
   expect(vip).toMatch(
-    /^VipEmployee "ceo": the option `import` can't be followed.*`npx email-security export`.*native plugin/s,
+    /^VipEmployee "ceo": the option `import` isn't supported.*`npx email-security export`.*native plugin/s,
   );
   expect(vip).not.toContain("`adopt: true`");
   const list = getErrorMessage(() => new dynamic.AllowDenyList("list", { entries: {} }, { import: "deny" }));
-  expect(list).toContain("with `adopt: true` changes what is not");
+  expect(list).toContain("with `adopt: true` changes the others");
 });

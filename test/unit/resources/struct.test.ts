@@ -109,7 +109,7 @@ describe("struct encoding", () => {
       { a: Symbol("a") },
       { a: () => 1 },
     ]) {
-      expect(() => writeStruct(other)).toThrow("can't be told to Pulumi");
+      expect(() => writeStruct(other)).toThrow("can't be sent to Pulumi");
     }
   });
 
@@ -158,16 +158,16 @@ describe("struct encoding", () => {
     const whole = bytes.indexOf("b") - 4;
     for (let length = 1; length < bytes.length; length++) {
       if (length === whole) continue;
-      expect(() => readStruct(bytes.subarray(0, length)), String(length)).toThrow(/cut off/);
+      expect(() => readStruct(bytes.subarray(0, length)), String(length)).toThrow(/truncated/);
     }
     const none = new GoogleStruct();
     none.getFieldsMap().set("a", new Value());
-    expect(() => readStruct(Buffer.from(none.serializeBinary()))).toThrow("of no kind");
+    expect(() => readStruct(Buffer.from(none.serializeBinary()))).toThrow("has no kind");
     const list = new ListValue();
     list.addValues(new Value());
     const inList = new GoogleStruct();
     inList.getFieldsMap().set("a", new Value().setListValue(list));
-    expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("of no kind");
+    expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("has no kind");
   });
 
   it("sorts keys and keeps the last of duplicate keys", () => {

@@ -112,7 +112,9 @@ describe("tenant of a planned rollout", () => {
 
   it.each(["entries", "vips"] as const)("is rejected by its %s when the key opens another tenant", async (list) => {
     const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
-    expect(error).toContain("Check whose key the environment variable ACME_KEY (tenants.yaml:7) is");
+    expect(error).toContain(
+      "Check which tenant the key from the environment variable ACME_KEY (tenants.yaml:7) belongs to",
+    );
   });
 
   it("is recognized from the list that is read anyway", async () => {

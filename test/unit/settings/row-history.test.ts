@@ -65,8 +65,8 @@ describe("missing proof of another tenant", () => {
   const before = reading(own);
 
   it.each<[about: string, now: IdentifyingEntry[], before?: IdentifyingEntry[]]>([
-    ["where it was emptied", []],
-    ["where it was emptied and filled again", rowsOf("rebuilt", 40, AFTER)],
+    ["if it was emptied", []],
+    ["if it was emptied and filled again", rowsOf("rebuilt", 40, AFTER)],
     ["where one entry is left among many new ones", [...rowsOf("rebuilt", 9_000, AFTER), ...own.slice(7, 8)]],
     ["where the entries were created within the clocks' skew", rowsOf("new", 3, "2026-11-20T11:55:00Z")],
     ["where entries have no date", rowsOf("other", 5, null)],

@@ -27,7 +27,7 @@ export const ALLOW_AGE_GROUPS = [
   { name: "up to a year", days: 365 },
   { name: "up to two years", days: 730 },
   { name: "older", days: Number.POSITIVE_INFINITY },
-  { name: "not told", days: Number.NaN },
+  { name: "unknown", days: Number.NaN },
 ] as const;
 
 /** Counts the allows of a fleet by age. */

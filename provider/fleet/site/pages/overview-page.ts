@@ -33,7 +33,7 @@ ${renderTotals(status)}
 ${renderSearch()}
 ${renderCharts(data)}
 ${sections.map((one) => renderSection(one, status, MAX_POINTS))}
-${sections.length === 0 ? "" : html`<p><a href="attention.html">All there is to look at</a></p>`}`,
+${sections.length === 0 ? "" : html`<p><a href="attention.html">All items that need attention</a></p>`}`,
   });
 }
 
@@ -52,27 +52,27 @@ function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
     riskyCount > 0
       ? ["danger", driftedCount > 0 ? "Risky drift" : "Risky entries"]
       : unreadCount > 0
-        ? ["danger", "Not all could be read"]
+        ? ["danger", "Not all tenants could be read"]
         : driftedCount > 0
           ? ["warning", "Drifted"]
           : unknownCount > 0
-            ? ["warning", "Not known here"]
+            ? ["warning", "Unknown"]
             : behindCount + neverCount > 0
               ? ["running", behindCount > 0 ? "Behind their files" : "Never rolled out"]
-              : ["none", "In step"];
+              : ["none", "In sync"];
   const facts = [
-    ...(riskyCount > 0 ? [`${formatCount(riskyCount, "tenant")} with something risky that no file declares`] : []),
+    ...(riskyCount > 0 ? [`${formatCount(riskyCount, "tenant")} with a risky undeclared element`] : []),
     ...(driftedCount > 0 ? [`${formatNumber(driftedCount)} drifted`] : []),
-    ...(unknownCount > 0 ? [`${formatNumber(unknownCount)} of which it is not known here whether they drifted`] : []),
+    ...(unknownCount > 0 ? [`${formatNumber(unknownCount)} with unknown drift`] : []),
     ...(behindCount > 0 ? [`${formatNumber(behindCount)} behind`] : []),
     ...(neverCount > 0 ? [`${formatNumber(neverCount)} never rolled out`] : []),
     ...(unreadCount > 0 ? [`${formatNumber(unreadCount)} not read`] : []),
   ];
   const headline: SafeText =
     facts.length === 0
-      ? safeText`All ${formatCount(tenants.length, "tenant")} hold what their files declare.`
+      ? safeText`All ${formatCount(tenants.length, "tenant")} match their files.`
       : [`${facts.join(", ")}, of ${formatCount(tenants.length, "tenant")}.`];
-  const caveat = isJournalRead ? [] : [" There was no rollouts' journal."];
+  const caveat = isJournalRead ? [] : [" There was no rollout journal."];
   return renderStatusBanner(severity, label, [...headline, ...caveat]);
 }
 
@@ -83,7 +83,7 @@ function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
   return html`<ul class="tallies">${SYNC_STATUSES.toReversed().map((standing) => {
     const count = tenants.filter((tenant) => tenant.standing === standing).length;
     return renderCell(`is-${standing}`, `tenants.html#${standing}`, count, SYNC_STATUS_LABELS[standing]);
-  })}${renderCell("", "attention.html", ends.length - expired, "end soon")}${renderCell("", "attention.html", expired, "ended")}${renderCell(
+  })}${renderCell("", "attention.html", ends.length - expired, "expire soon")}${renderCell("", "attention.html", expired, "expired")}${renderCell(
     "",
     "attention.html",
     reviews.length,
@@ -92,7 +92,7 @@ function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
 }
 
 function renderSearch(): Html {
-  return html`<form class="find" role="search"><label class="of" for="search">Where is it allowed or denied?</label>
+  return html`<form class="find" role="search"><label class="of" for="search">Find where a value is allowed or denied</label>
 <input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${renderListChoices()}</div>
 <p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;
@@ -104,7 +104,7 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
   const lineCharts =
     runs.length < 2
       ? undefined
-      : html`${renderLineChart("Tenants that are not in step", times, [
+      : html`${renderLineChart("Tenants that are not in sync", times, [
           { name: "drifted", values: valuesOverTime(({ standings }) => standings.drifted ?? 0) },
           {
             name: "behind",
@@ -119,16 +119,16 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
               ({ standings: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) => key + unreachable + unusable,
             ),
           },
-        ])}${renderLineChart("What waits for a person", times, [
+        ])}${renderLineChart("Waiting for a person", times, [
           { name: "to review", values: valuesOverTime(({ reviews }) => reviews) },
-          { name: "ended, and in the files", values: valuesOverTime((run) => run.over) },
-          { name: "end soon", values: valuesOverTime(({ ends }) => ends) },
+          { name: "expired, still in the files", values: valuesOverTime((run) => run.over) },
+          { name: "expire soon", values: valuesOverTime(({ ends }) => ends) },
         ])}`;
   const ageTable =
     ages === undefined
       ? undefined
       : renderBarTable(
-          "Age of the allows that tenants hold",
+          "Age of the tenants' allows",
           ALLOW_AGE_GROUPS.map(({ name, days }, index) => ({
             name,
             count: ages[index] ?? 0,
@@ -136,17 +136,17 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
           })),
         );
   if (lineCharts === undefined && ageTable === undefined) return undefined;
-  return html`<section><h2>Over time</h2><div class="charts">${lineCharts ?? html`<p class="source">This is the first run that is kept here. From the next one on, what drifted and what waits is drawn over time.</p>`}${ageTable}</div></section>`;
+  return html`<section><h2>Over time</h2><div class="charts">${lineCharts ?? html`<p class="source">This is the first recorded run. Charts of drift and open items over time start with the next run.</p>`}${ageTable}</div></section>`;
 }
 
 /** Renders all points that need attention, with the texts of `fleet status`. */
 export function renderAttentionPage(layout: PageLayout): string {
   const { sections } = buildStatusView(layout.status);
   return renderPage(layout, {
-    title: "To look at",
+    title: "Attention",
     path: "attention.html",
-    main: html`<h1>To look at</h1>
-<p class="source">What is the same in several tenants is told once. A tenant's own page has all of it.</p>
+    main: html`<h1>Attention</h1>
+<p class="source">An item that several tenants share appears once. Each tenant's page shows all of its items.</p>
 ${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => renderSection(one, layout.status))}`,
   });
 }

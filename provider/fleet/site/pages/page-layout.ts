@@ -27,7 +27,7 @@ export interface PageContent {
 
 const NAVIGATION_PAGES = [
   ["index.html", "Overview"],
-  ["attention.html", "To look at"],
+  ["attention.html", "Attention"],
   ["tenants.html", "Tenants"],
   ["rollouts.html", "Rollouts"],
 ] as const;
@@ -56,12 +56,12 @@ ${main}
 
 /** The display names of a tenant's statuses. */
 export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
-  "in-step": "in step",
+  "in-step": "in sync",
   behind: "behind",
   drifted: "drifted",
-  "not-known": "not known here",
+  "not-known": "unknown",
   "never-rolled-out": "never rolled out",
-  unusable: "can't be judged",
+  unusable: "can't be checked",
   unreachable: "unreachable",
   "key-wrong": "wrong key",
 };
@@ -116,7 +116,7 @@ const MAX_TEXT_LENGTH = 1_000;
 
 /** Renders the choices of lists to show, for the page's script. */
 export function renderListChoices(...more: readonly FilterOption[]): Html {
-  return renderFilterOptions("list", "Of which list", [
+  return renderFilterOptions("list", "List", [
     { id: "list-any", value: "", label: "All" },
     { id: "list-allow", value: "allow", label: "Allow" },
     { id: "list-deny", value: "deny", label: "Deny" },
@@ -126,4 +126,4 @@ export function renderListChoices(...more: readonly FilterOption[]): Html {
 }
 
 /** The message for browsers without scripts. */
-export const NO_SCRIPT = html`<noscript><p>This part needs the page's own script; all else is there without it.</p></noscript>`;
+export const NO_SCRIPT = html`<noscript><p>This part needs JavaScript; the rest of the page works without it.</p></noscript>`;

@@ -162,7 +162,7 @@ const MAX_UNREVERTED = 30;
 function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
   const tenantsWithUnreverted = tenants.filter(({ left = [] }) => left.length > 0);
   if (tenantsWithUnreverted.length === 0) return undefined;
-  return html`<section><h2>Left as it was <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
+  return html`<section><h2>Not reverted <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
     ({ name, left = [] }) => {
       const hiddenCount = left.length - MAX_UNREVERTED;
       return html`<li><b>${links.renderTenants([name])}</b>${left.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
@@ -192,7 +192,7 @@ ${changedTenants.map((tenant) => renderTenantRow(tenant, stateLabels, links))}</
   }${
     unchanged.length === 0
       ? ""
-      : html`<p>Unchanged, as the plan found them: ${formatNumber(unchanged.length)}</p><p class="names">${links.renderTenants(unchanged)}</p>`
+      : html`<p>Unchanged, because they already matched: ${formatNumber(unchanged.length)}</p><p class="names">${links.renderTenants(unchanged)}</p>`
   }</section>`;
 }
 

@@ -47,7 +47,7 @@ export function renderRolloutsPage(
     main: html`<h1>Rollouts</h1>
 <p class="source">${
       recent === undefined
-        ? "There was no rollout journal where the site was made."
+        ? "There was no rollout journal when the site was created."
         : rollouts.length === 0
           ? "The journal has no rollout of this project."
           : "The newest come first. Each has a page with all its tenants and changes."
@@ -89,7 +89,7 @@ function formatRolloutFacts(details: RolloutDetails): readonly SafeText[] {
   const durationMs = getElapsedMs(startedAt, finishedAt);
   const [commit, author] = [describeCommit(details, 12), getPlanAuthor(details)];
   return [
-    safeText`begun ${describeStart(details)}`,
+    safeText`started ${describeStart(details)}`,
     ...(durationMs === undefined ? [] : [safeText`took ${formatDuration(durationMs)}`]),
     ...(author === undefined ? [] : [safeText`planned by ${untrusted(author)}`]),
     ...(commit === undefined ? [] : [safeText`commit ${commit}`]),

@@ -107,20 +107,20 @@ function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
   const sinceText: SafeText =
     firstRun === undefined || firstRun === runs.at(-1)
       ? []
-      : safeText` So since ${formatMinute(firstRun.at)}, as far as it was read.`;
+      : safeText` Since ${formatMinute(firstRun.at)}, according to the recorded runs.`;
   if (error !== undefined) return [untrustedSentence(error.message), ...sinceText];
   const parts = [
-    ...(drift.length > 0 ? [`${formatCount(drift.length, "entry", "entries")} changed past its files`] : []),
-    ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} that no rollout has brought`] : []),
+    ...(drift.length > 0 ? [`${formatCount(drift.length, "entry", "entries")} changed outside its files`] : []),
+    ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} not applied by a rollout yet`] : []),
     ...(unattributed.length > 0
       ? [
-          `${formatCount(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "and it is not known here since when" : "before any rollout"}`,
+          `${formatCount(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "for an unknown time" : "before any rollout"}`,
         ]
       : []),
     `${formatCount(unchanged, "entry", "entries")} as declared`,
   ];
   return standing === "in-step"
-    ? safeText`It holds all ${formatCount(unchanged, "entry", "entries")} as its files declare them.`
+    ? safeText`All ${formatCount(unchanged, "entry matches its files", "entries match their files")}.`
     : [`${parts.join(", ")}.`, ...sinceText];
 }
 
@@ -151,7 +151,7 @@ function buildTenantFacts({
     [
       "Last rollout",
       lastRollout === undefined
-        ? ["none that the journal knows"]
+        ? ["none in the journal"]
         : safeText`${untrusted(excerpt(lastRollout.id))}, in the wave ${untrusted(excerpt(lastRollout.wave))}, ${formatMinute(lastRollout.at)}`,
     ],
     ...(notReachedBy === undefined
@@ -169,7 +169,7 @@ function buildTenantFacts({
 function renderMailNote(mail: EntryMailEvidence | undefined): Html | undefined {
   if (mail === undefined) return undefined;
   const { days, threats, reports, missing } = mail;
-  const summary = `Its mail: ${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the last ${formatCount(days, "day")}. Of IP addresses it says nothing.`;
+  const summary = `Its mail: ${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the last ${formatCount(days, "day")}. It doesn't cover IP addresses.`;
   return html`<p class="source">${[summary, ...missing].join(" ")}</p>`;
 }
 
@@ -178,7 +178,7 @@ function renderRolloutHistory(history: readonly StackOutcome[]): Html | undefine
   const olderCount = history.length - MAX_ROLLOUTS;
   const rows = history.slice(0, MAX_ROLLOUTS).map(({ rollout, wave, state, time, planned, code }) => {
     const plannedChanges = formatPlannedCounts({ planned });
-    return html`<tr><td data-label="Rollout"><a href="../${getRolloutPagePath(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${renderHtmlText(formatMinute(time))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${plannedChanges === "" ? "none" : plannedChanges}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATE_LABELS[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
+    return html`<tr><td data-label="Rollout"><a href="../${getRolloutPagePath(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${renderHtmlText(formatMinute(time))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${plannedChanges === "" ? "none" : plannedChanges}</td><td data-label="Outcome"><span><span class="state is-${state}">${TENANT_STATE_LABELS[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
 `;
   });
   return html`<section><h2 id="history">Rollouts</h2><div class="table" tabindex="0" role="region" aria-labelledby="history"><table><thead><tr>${[
@@ -186,8 +186,8 @@ function renderRolloutHistory(history: readonly StackOutcome[]): Html | undefine
     "When",
     "Wave",
     "Changes",
-    "Became",
+    "Outcome",
   ].map(
     (name) => html`<th scope="col">${name}</th>`,
-  )}</tr></thead><tbody>${rows}</tbody></table></div>${olderCount > 0 ? html`<p class="source">and ${olderCount} before</p>` : ""}</section>`;
+  )}</tr></thead><tbody>${rows}</tbody></table></div>${olderCount > 0 ? html`<p class="source">and ${olderCount} older</p>` : ""}</section>`;
 }

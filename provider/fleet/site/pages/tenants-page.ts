@@ -18,7 +18,7 @@ export function renderTenantsPage(layout: PageLayout): string {
     main: html`<h1>Tenants</h1>
 <form role="search"><label class="source" for="tenant-filter">Name or label</label>
 <input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderFilterOptions("standing", "Which stand so", [
+<div class="filters">${renderFilterOptions("standing", "Status", [
       { id: "any-standing", value: "", label: "All", count: tenants.length },
       ...SYNC_STATUSES.map((syncStatus) => ({
         id: `only-${syncStatus}`,
@@ -30,7 +30,7 @@ export function renderTenantsPage(layout: PageLayout): string {
 <p class="status" id="tenant-status" role="status"></p></form>
 <div class="table" tabindex="0" role="region" aria-label="Tenants"><table class="rows wide"><thead><tr>${[
       "Tenant",
-      "Stands",
+      "Status",
       "Differs",
       "Allow",
       "Deny",
@@ -53,7 +53,7 @@ function renderTenantOverviewRow(tenant: TenantStatus): Html {
   const renderCell = (label: string, content: string | Html) =>
     content === "" ? html`<td></td>` : html`<td data-label="${label}">${content}</td>`;
   return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${getTenantPagePath(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
-    "Stands",
+    "Status",
     renderSyncStatus(standing),
   )}${renderCell("Differs", differenceText)}${renderCell("Allow", holds ? formatNumber(holds.allow) : "")}${renderCell("Deny", holds ? formatNumber(holds.deny) : "")}${renderCell(
     "VIPs",

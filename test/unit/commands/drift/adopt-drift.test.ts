@@ -295,7 +295,7 @@ describe("adopting removed entries", () => {
     expect(summarizeAdoption(adoption)).toEqual([
       "left both.example: the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant",
       'left bulk.example: it stands in an included file (baseline.yaml:2): change it there, for all that include it, or write `remove: {deny: [bulk.example]}` in "acme/settings.yaml" for this tenant alone',
-      "left new.example: the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, `email-security remove new.example` takes it out",
+      "left new.example: the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; if it is to go, `email-security remove new.example` takes it out",
       expect.stringContaining("left over.example: it stands in an included file (baseline.yaml:2)"),
       'left safe.example: `protect` names it ("safe.example"), so it must be declared',
     ]);
@@ -333,7 +333,7 @@ describe("the stack's last applied state", () => {
 
   it.each([
     ["the tenant moved", "deny: now", "changed at the tenant since the stack's last run", 1],
-    ["the files moved", "deny: before", "the files declare it otherwise since the stack's last run", 0],
+    ["the files moved", "deny: before", "the files changed its declaration since the stack's last run", 0],
     ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
     ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
   ])("decides what is adopted where %s", (_case, text, expectedLine, adopted) => {
