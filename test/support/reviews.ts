@@ -65,7 +65,7 @@ export const mixedReview = reviewReport(
         {
           kind: "undeclared",
           evidence:
-            "It exists at the tenant, made by Dana Reyes (console) on 2025-08-04T09:27:00.000Z, and none of these files declares it.",
+            "It exists at the tenant, created by Dana Reyes (console) on 2025-08-04T09:27:00.000Z, and none of these files declares it.",
         },
       ],
     },
@@ -90,7 +90,7 @@ export const mixedReview = reviewReport(
   ],
   {
     notKnown: [
-      "Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked.",
+      "It is unknown whether owners and VIPs still have a mailbox, because the service has no directory to query.",
     ],
   },
 );

@@ -50,7 +50,7 @@ function formatAdoptStep(step: AdoptionStep): string {
   const { by, at } = step.items.at(-1)?.there ?? {};
   const authorText = by === undefined ? "" : ` by ${excerpt(by)}`;
   const dateText = at === undefined ? "" : ` on ${excerpt(at)}`;
-  const creationText = authorText + dateText === "" ? "" : `, made${authorText}${dateText}`;
+  const creationText = authorText + dateText === "" ? "" : `, created${authorText}${dateText}`;
   const lossText = step.lost === undefined ? "" : `; ${step.lost}`;
   return `- ${step.driftKind} ${formatAdoptionStepName(step)}${creationText}${lossText}`;
 }

@@ -48,7 +48,7 @@ export const FILE_ERRORS = {
     means:
       "Git failed to do what `--commit`, `--pr` or the `--base` of `lint` needs. Unless the message says otherwise, files and branch are unchanged.",
     example:
-      '"settings.yaml" is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.',
+      '"settings.yaml" isn\'t in a git repository, so nothing can be committed. Omit --commit and --pr to only write the file.',
     causes: [
       "the file has uncommitted changes, or a rebase or merge is in progress",
       "a hook rejects the commit, or it can't be signed",
@@ -149,7 +149,7 @@ export const FILE_ERRORS = {
   ERR_EXPORT: {
     means: "The files would not match the tenant's settings when read again, so nothing was written.",
     example: [
-      "The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: settings.yaml is invalid: it has a mistake.",
+      "The export doesn't match the tenant's content when read back. Nothing was written. This is a bug in email-security; please report it: settings.yaml is invalid: it has a mistake.",
       '  settings.yaml:6:5 error: "no domain" isn\'t a valid domain: it contains a space (an entry has only one value) (invalid-value)',
     ].join("\n"),
     causes: ["a bug in this package"],

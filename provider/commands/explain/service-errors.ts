@@ -139,7 +139,7 @@ export const SERVICE_ERRORS = {
     means:
       "A resource took longer than its `customTimeouts` allow. Requests that are reported as in progress may have taken effect. All others did not, and won't be sent.",
     example:
-      "The operation timed out before the service responded: the timeout of 1 s of customTimeouts.create of this AllowDenyEntry was exceeded during POST /api/v1/settings/allow_deny_entries at https://mail-security.example, which may have taken effect. Nothing more is sent. You can safely run again: it looks at what is there and does what is left. Where the service needs longer, allow more.",
+      "The operation timed out before the service responded: the timeout of 1 s of customTimeouts.create of this AllowDenyEntry was exceeded during POST /api/v1/settings/allow_deny_entries at https://mail-security.example, which may have taken effect. Nothing more is sent. You can safely run again: a run checks the current state and does the rest. If the service needs longer, increase the timeout.",
     causes: [
       "the service is slow, or failed and was retried repeatedly",
       "a limit that was meant for one entry, on a list of thousands",
@@ -154,7 +154,7 @@ export const SERVICE_ERRORS = {
     means:
       "The request was not sent: the rollout that shares the address's rate limit among its tenants grants no more tokens.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent: the rollout that started this process is gone, and nobody else may let it go on.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent: the rollout that started this process has ended, so it isn't allowed to continue.",
     causes: [
       "the rollout's process ended or was killed, and left an engine running",
       "another worker now has the tenant's job",

@@ -5,10 +5,10 @@ export const TENANT_ERRORS = {
   ERR_EXISTS: {
     means: "An entry already exists with arguments that differ from the declaration. Nothing was changed.",
     example: [
-      "evil.example can't be created on the deny list: there is an entry already, with another comment.",
-      '  there     evil.example on the deny list (id ade_7q2m, scope "global", comment "by hand", made by Dana Reyes (console) at 2026-11-21T08:00:00Z)',
+      "evil.example can't be created on the deny list: an entry already exists, with a different comment.",
+      '  there     evil.example on the deny list (id ade_7q2m, scope "global", comment "by hand", created by Dana Reyes (console) at 2026-11-21T08:00:00Z)',
       '  declared  evil.example on the deny list (scope "global", comment "INC-7")',
-      "Nothing was changed. Set `adopt: true` to adopt it and change it to what is declared, or declare it as it is, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
+      "Nothing was changed. Set `adopt: true` to adopt it and change it as declared, or declare it with its existing values, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first, so that it is changed in place.",
     ].join("\n"),
     causes: [
       "somebody created it in the console",
@@ -25,7 +25,7 @@ export const TENANT_ERRORS = {
   ERR_IMPORT: {
     means: "The object to import is missing, exists several times, or can't be declared. Nothing was imported.",
     example:
-      '"Lena Hartmann" names no VIP: "Lena Hartmann" isn\'t a valid mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported.',
+      '"Lena Hartmann" doesn\'t identify a VIP: "Lena Hartmann" isn\'t a valid mailbox: it has no @. Import a VIP by its mailbox. Nothing was imported.',
     causes: [
       "a typo in an id or a value",
       "a value that is on the list in several scopes",
@@ -41,7 +41,7 @@ export const TENANT_ERRORS = {
   ERR_OTHER_TENANT: {
     means: "The key seems to belong to a tenant other than that of the stack or the files. Neither tenant was changed.",
     example:
-      "The API key seems to belong to a different tenant than intended: the tenant's own people have mailboxes of \"acme.example\", which aren't among the configured own domains (ownDomains). No file was written. Check whose key it is. If it is the right tenant, add its domain to ownDomains.",
+      "The API key seems to belong to a different tenant than intended: the tenant's own people have mailboxes of \"acme.example\", which aren't among the configured own domains (ownDomains). No file was written. Check which tenant the key belongs to. If it is the right tenant, add its domain to ownDomains.",
     causes: [
       "the environment contains the key of another tenant, for example because two tenants' keys were swapped",
       "the wrong stack is selected",
@@ -82,7 +82,7 @@ export const TENANT_ERRORS = {
   ERR_MOVED: {
     means: "An entry to delete has changed or moved since it was shown. It was not deleted.",
     example:
-      'The entry to delete, evil.example on the allow list, was moved in the meantime: there is evil.example on the deny list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.',
+      'The entry to delete, evil.example on the allow list, was moved in the meantime: it is now evil.example on the deny list (id ade_7q2m, scope "global", comment "INC-7", created by Pulumi (ci) at 2026-11-21T08:00:00Z). The preview did not show its deletion, so nothing was deleted. Refresh, then run again.',
     causes: ["a colleague moved it to the other list since the last refresh"],
     remedies: ["Refresh, look at the current entries, and decide again."],
     next: "pulumi up --refresh",
@@ -91,7 +91,7 @@ export const TENANT_ERRORS = {
     means:
       "The service put an entry on the wrong list. It was removed at once, unless the message says that this failed.",
     example:
-      'The service was asked to put "evil.example" on the deny list and answered with evil.example on the allow list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). That entry was removed again at once; nothing is left behind.',
+      'The service was asked to create "evil.example" on the deny list and returned evil.example on the allow list (id ade_7q2m, scope "global", comment "INC-7", created by Pulumi (ci) at 2026-11-21T08:00:00Z). That entry was removed immediately; nothing is left behind.',
     causes: ["a bug in the service, or in a proxy"],
     remedies: ["Look at the entry in the service's console.", "Report the message to the operators of the service."],
     next: "pulumi up --refresh",
@@ -99,7 +99,7 @@ export const TENANT_ERRORS = {
   ERR_NOT_APPLIED: {
     means: "The service reported success, but its data doesn't match the request.",
     example:
-      'The service answered success to the change of comment of "evil.example", but comment is not as asked: there is evil.example on the deny list (id ade_7q2m, scope "global", no comment, made by Pulumi (ci) at 2026-11-21T08:00:00Z). The service stores no comment. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.',
+      'The service reported success for the change of the comment of "evil.example", but its comment doesn\'t match the request: the entry is evil.example on the deny list (id ade_7q2m, scope "global", no comment, created by Pulumi (ci) at 2026-11-21T08:00:00Z). The service stores no comment. It does so on every run: declare the comment as the service stores it, or omit it, then run again with a refresh. If somebody else changed it in the meantime, running again is enough.',
     causes: [
       "a field that the service accepts, but doesn't keep, or keeps as a different text (white space and Unicode forms don't count)",
       "somebody else changes the same entry at the same time",
@@ -115,7 +115,7 @@ export const TENANT_ERRORS = {
     means:
       "A mailbox was added, but the service's list didn't show it as a VIP: the list lags, or the mailbox is still excluded. The mailbox is in the stack's state.",
     example:
-      "lena.hartmann@acme.example was added and the service answered success, but its list did not show it as a VIP for 3 s. Either the list lags behind (eventual consistency), or an exclusion of the mailbox still stands. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.",
+      "lena.hartmann@acme.example was added and the service reported success, but its list did not show it as a VIP for 3 s. Either the list lags behind (eventual consistency), or the mailbox is still excluded. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.",
     causes: [
       "the service's list lags behind its responses (eventual consistency)",
       "the mailbox was removed from the VIPs before, in the console or by a run, which creates an exclusion in the service",
@@ -130,7 +130,7 @@ export const TENANT_ERRORS = {
     means:
       "The service reports that a mailbox is already a VIP, but its list didn't show it. The mailbox is in the stack's state.",
     example:
-      "The service answered that lena.hartmann@acme.example is a VIP already, but its list did not show it for 3 s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console, and declare the address that it shows.",
+      "The service reported that lena.hartmann@acme.example is already a VIP, but its list did not show it for 3 s. The list may lag behind (eventual consistency), or the address is an alias of another VIP. The mailbox is in the stack's state. Run again in a minute; if it fails again, check the mailbox in the service's console, and declare the address shown there.",
     causes: [
       "the service's list lags behind its responses (eventual consistency), for example after somebody else added the mailbox",
       "the address is an alias of a mailbox that is a VIP; a `VipList` then removes no VIP in the same run",
@@ -145,7 +145,7 @@ export const TENANT_ERRORS = {
     means:
       "A declared VIP is an alias: the service returned the primary mailbox. If the run made that mailbox a VIP, it is in the stack's state.",
     example:
-      "ceo@acme.example can't be a VIP under this address: it is an alias, and the service made lena.hartmann@acme.example a VIP instead, which is now in the stack's state. Declare lena.hartmann@acme.example in place of ceo@acme.example, then run again.",
+      "ceo@acme.example can't be a VIP under this address: it is an alias, and the service made lena.hartmann@acme.example a VIP instead, which is now in the stack's state. Declare lena.hartmann@acme.example instead of ceo@acme.example, then run again.",
     causes: ["a declaration of a mailbox's alias; the service lists only the mailbox"],
     remedies: [
       "Declare the mailbox in the message instead of the alias, and run again: nothing is added twice.",
@@ -156,7 +156,7 @@ export const TENANT_ERRORS = {
   ERR_AUTO_DETECTED: {
     means: "The mailbox is a VIP by automatic detection, and the service stores no comment for it.",
     example:
-      "olivia.park@acme.example is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave `comment` out of the declaration, and keep the reason in a comment of the program.",
+      "olivia.park@acme.example is a VIP by automatic detection, and the service stores no comment for it (it returned 404 for the comment, before and after the mailbox was added explicitly). It is still a VIP. Remove `comment` from the declaration, and keep the reason in a comment of the program.",
     causes: ["a `comment` is declared for an automatically detected VIP"],
     remedies: ["Leave `comment` out of the declaration, and keep the reason in a comment of the program or file."],
     next: "pulumi up --refresh",
@@ -189,7 +189,7 @@ export const TENANT_ERRORS = {
   ERR_LIST_NOT_APPLIED: {
     means: "Part of a list could not be changed as declared. The rest was changed, and the state records which.",
     example: [
-      "1 of 3 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left.",
+      "1 of 3 entries could not be applied; the reasons are below. Everything else is applied, and the stack's state contains what the service reported. Fix the reported causes, then run again: a run does only the rest.",
       "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service rejected the request as invalid; nothing was changed. [ERR_BAD_REQUEST]",
     ].join("\n"),
     causes: ["one of the reasons below the message, each with its own code"],
@@ -199,7 +199,7 @@ export const TENANT_ERRORS = {
   ERR_NOT_ATTEMPTED: {
     means: "Part of a list was left for the next run, because other changes had failed in a way that would persist.",
     example:
-      "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not tried, after others had failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 403: this key may only read. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
+      "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not attempted, because others failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 403: this key may only read. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     causes: ["the service is down, rejects the key, or requests a wait; the quoted failure says which"],
     remedies: ["Look up the code of the quoted failure, and fix its cause."],
     next: "pulumi up --refresh",

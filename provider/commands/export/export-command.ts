@@ -242,7 +242,7 @@ function printLines(text: string): void {
 function printAutomatic(automatic: number, note: string): void {
   if (automatic === 0) return;
   printLines(
-    `${formatNounCount(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} not declared, ${note}.`,
+    `${formatNounCount(automatic, "VIP", "VIPs")} from automatic detection ${automatic === 1 ? "is" : "are"} not declared, ${note}.`,
   );
 }
 

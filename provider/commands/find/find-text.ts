@@ -154,7 +154,7 @@ function addRows({ state, declared, there }: FindMatch, members: readonly GroupM
     const creations = [...new Set(members.map(({ match }) => formatRowCreation(match.there[index])))];
     const [onlyCreation = ""] = creations;
     if (creations.length === 1) addLine(6, onlyCreation);
-    else addLine(6, `made by different people or at different times; --format json shows each`);
+    else addLine(6, `created by different people or at different times; --format json shows each`);
   }
 }
 
@@ -167,8 +167,8 @@ function formatEntryDetails(entry: object): string {
 function formatRowCreation(row: TenantOccurrence | undefined): string {
   const { list, by, at, source } = row ?? {};
   const sourceText = source === undefined ? "" : `, source ${excerpt(source)}`;
-  if (by === undefined && at === undefined) return `who made it, the service does not tell${sourceText}`;
-  const verb = list === "vip" ? "added" : "made";
+  if (by === undefined && at === undefined) return `its creator is unknown${sourceText}`;
+  const verb = list === "vip" ? "added" : "created";
   return `${verb}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
 }
 

@@ -8,8 +8,8 @@ export function describeReviewGaps(settings: Settings, tenantData: TenantData | 
   const hasMailboxes = vips.length > 0 || entries.some(({ owner }) => owner !== undefined && parseMailbox(owner).ok);
   const ownDomainsNote =
     ownDomains.length > 0
-      ? "who is outside the `ownDomains` is told"
-      : "with `ownDomains` in the files, who is outside them would be";
+      ? "people outside the `ownDomains` are reported"
+      : "with `ownDomains` in the files, people outside these domains would be reported";
   return [
     ...(tenantData === undefined
       ? [
@@ -17,14 +17,16 @@ export function describeReviewGaps(settings: Settings, tenantData: TenantData | 
         ]
       : []),
     ...(tenantData !== undefined && entries.some(({ entryType }) => entryType === "ip")
-      ? ["Of addresses, the service does not tell what mail came from them: whether these are used is not known."]
+      ? [
+          "The service doesn't report which mail came from IP addresses, so it is unknown whether these entries are used.",
+        ]
       : []),
     ...(policy.reviewEvery === undefined
-      ? ["The policy does not say how often all is reviewed (`reviewEvery`), so that nothing is due by its age alone."]
+      ? ["The policy sets no review interval (`reviewEvery`), so no entry is due because of its age alone."]
       : []),
     ...(hasMailboxes
       ? [
-          `Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked; ${ownDomainsNote}.`,
+          `It is unknown whether owners and VIPs still have a mailbox, because the service has no directory to query; ${ownDomainsNote}.`,
         ]
       : []),
   ];

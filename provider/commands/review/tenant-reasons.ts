@@ -40,7 +40,7 @@ export function findTenantReasons(
     mailCounts?.threats === 0 &&
     mailCounts.reports === 0;
   if (isUnused && !isReviewCurrent) {
-    const evidence = `No mail that the service detected came from it ${window}, and nobody reported any; whether other mail did is not told.`;
+    const evidence = `No mail that the service detected came from it ${window}, and nobody reported any; the service doesn't report other mail.`;
     reasons.push({ kind: "unused", evidence: evidence });
   }
   return compactReasons(reasons);
@@ -98,8 +98,9 @@ function findOverdueReason(
   const due =
     startTime === undefined ? undefined : getReviewDueDay(new Date(startTime).toISOString().slice(0, 10), reviewEvery);
   if (due !== undefined && due > today) return undefined;
-  const dueText = due === undefined ? "since when it stands the service does not tell" : `it is due since ${due}`;
-  const evidence = `Nobody has said that it was reviewed, and ${dueText} (reviewEvery: ${reviewEvery}).`;
+  const dueText =
+    due === undefined ? "the service doesn't report its creation date" : `its review has been due since ${due}`;
+  const evidence = `It has not been reviewed, and ${dueText} (reviewEvery: ${reviewEvery}).`;
   return { kind: "due", evidence };
 }
 

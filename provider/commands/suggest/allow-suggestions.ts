@@ -106,7 +106,7 @@ export function suggestUnusedAllows(
       value: entry.value,
       action: `Let the allow of ${sanitizeLine(entry.value)} end on ${expiryDate}, unless somebody needs it`,
       evidence: joinSentences(
-        `No mail that the service detected came from it ${context.window}, and nobody reported any; whether other mail did is not told.`,
+        `No mail that the service detected came from it ${context.window}, and nobody reported any; the service doesn't report other mail.`,
         context.formatIncludedNote(entry.location),
       ),
       place: entry.location,

@@ -20,10 +20,10 @@ export function describeDetections({ base, window }: MailContext, evidence: Evid
   if (evidence === undefined || base.threats === undefined) {
     return "The service's detections could not be read.";
   }
-  if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
+  if (!evidence.applies) return "The service doesn't report which mail came from an IP address.";
   const { threats, verdicts, actions } = evidence;
   if (threats === 0) {
-    return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
+    return `No mail that the service detected came from it ${window}; the service doesn't report other mail.`;
   }
   const deliveredCount = actions
     .filter(({ name }) => getDeliveryOutcome({ action: name }) === "delivered")

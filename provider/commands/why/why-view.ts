@@ -177,7 +177,7 @@ function formatTenantEntry(entry: WhyTenantEntry): SafeText {
   const dateText = at === undefined ? [] : safeText` on ${formatDay(at)}`;
   const creationText =
     authorText.length + dateText.length > 0
-      ? safeText`, ${kind === "vip" ? "added" : "made"}${authorText}${dateText}`
+      ? safeText`, ${kind === "vip" ? "added" : "created"}${authorText}${dateText}`
       : [];
   const sourceText = source === undefined ? [] : safeText`, source ${untrusted(source)}`;
   return safeText`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${describeEntryDetails(entry)}`;

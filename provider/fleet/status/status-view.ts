@@ -121,8 +121,8 @@ function getExpiryTransition({ list }: ExpiringEntry): Transition {
 
 /** The titles for differences without a known cause, by reason. */
 const UNATTRIBUTED_TITLES = [
-  ["not-known", "Drifted or behind, which is not known here"],
-  ["never-rolled-out", "Never rolled out, and not as their files declare"],
+  ["not-known", "Unknown drift: they differ from their files, and no rollout is on record here"],
+  ["never-rolled-out", "Never rolled out, and different from their files"],
 ] as const;
 
 /** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
@@ -147,7 +147,7 @@ const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
   unreachable: "unreachable",
   unusable: "that can't be judged",
   drifted: "drifted",
-  "not-known": "of which it is not known here whether they drifted",
+  "not-known": "with unknown drift",
   "never-rolled-out": "never rolled out",
   behind: "behind their files",
   "in-step": "in step",
@@ -308,7 +308,7 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
   const all = members.map(({ difference: { there = {} } }) => there);
   const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];
   const times = [...new Set(all.flatMap(({ at }) => (at === undefined ? [] : [at])))].sort();
-  if (makers.length + times.length === 0) return "who made it and when, the service does not tell";
+  if (makers.length + times.length === 0) return "its creator and date are unknown";
   const names = makers.slice(0, 3).map((maker) => excerpt(maker));
   const more = makers.length > names.length ? ` and ${makers.length - names.length} more` : "";
   const by = makers.length === 0 ? "" : ` by ${names.join(", ")}${more}`;
@@ -319,7 +319,7 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
       : from === to
         ? ` on ${excerpt(from, 40)}`
         : ` from ${excerpt(from, 40)} to ${excerpt(to, 40)}`;
-  return `made${by}${when}`;
+  return `created${by}${when}`;
 }
 
 /** Returns whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */

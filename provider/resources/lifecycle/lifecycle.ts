@@ -53,7 +53,7 @@ export interface Lifecycle<Inputs, State> {
    * - An allow/deny entry: the service's id, or `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`.
    * - A VIP: the mailbox.
    * - A whole allow/deny list: `allow-deny-list`, or `allow` or `deny` for one of the two lists.
-   * - A whole VIP list: `vip-list`; VIPs by automatic detection are left out.
+   * - A whole VIP list: `vip-list`; VIPs from automatic detection are left out.
    *
    * Concurrent calls share one snapshot: ⌈N/200⌉ requests for each list that is needed.
    *

@@ -93,7 +93,7 @@ it("prints each finding once with the tenants that share it", async () => {
       declared at settings/baseline.yaml:3
       ticket INC-7, owner Dana Reyes
       comment "Phishing"
-      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      created by Dana Reyes (console) on 2026-11-02T09:00:00Z
   allow evil.example: file and tenant differ, 1 tenant
       in hooli
       declared at settings/baseline.yaml:3, included at settings/hooli.yaml:2
@@ -101,7 +101,7 @@ it("prints each finding once with the tenants that share it", async () => {
       ticket INC-7, owner Dana Reyes
       comment "Phishing"
       at the tenant: allow, comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
-      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      created by Dana Reyes (console) on 2026-11-02T09:00:00Z
   deny evil.example: declared, 1 tenant
       in refused
       declared at settings/baseline.yaml:3, included at

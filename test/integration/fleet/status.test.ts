@@ -101,8 +101,7 @@ it("prints each difference once with the tenants that share it", async () => {
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
-with unknown drift, 1 that can't be judged, 2
-with a wrong key.
+with unknown drift, 1 that can't be judged, 2 with a wrong key.
 There is no rollouts' journal here; --database names one. Without it, only the
 state of a stack tells drift from what is behind.
 Notes about the files, which --format json shows: 1.
@@ -121,11 +120,12 @@ Not read (3 tenants):
         "nonsense" isn't a full domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]
 
-Drifted or behind, which is not known here (2 tenants):
+Unknown drift: they differ from their files, and no rollout is on record here (2
+tenants):
   undeclared allow outlook.com, risky: allow-free-mail, 2 tenants
       in globex, hooli
       comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
-      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      created by Dana Reyes (console) on 2026-11-02T09:00:00Z
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phishing"
@@ -284,7 +284,7 @@ Drifted (1 tenant):
   added allow outlook.com, risky: allow-free-mail, 1 tenant
       in hooli
       comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
-      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      created by Dana Reyes (console) on 2026-11-02T09:00:00Z
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phish"
@@ -299,7 +299,7 @@ Behind their files (2 tenants):
   to be changed: deny evil.example, 1 tenant
       in acme
       comment "Phishing", declared "Phish"
-      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      created by Dana Reyes (console) on 2026-11-02T09:00:00Z
       declared at settings/baseline.yaml:4
 
 Rollouts that have not reached all:

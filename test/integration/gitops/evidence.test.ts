@@ -85,7 +85,7 @@ describe("mail evidence of a tenant", () => {
       threats: 100,
       from: all[99]?.time,
       complete: false,
-      missing: [`Of the threats, only the newest 100 of ${all.length} were read. No more than 1 page is read.`],
+      missing: [`Of the threats, only the newest 100 of ${all.length} were read. The limit is 1 page.`],
     });
   });
 

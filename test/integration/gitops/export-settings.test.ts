@@ -204,7 +204,7 @@ describe("email-security export", () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
     expect((await runExport(tenant, "--include-automatic")).code).toBe(0);
     expect(texts()["vips.yaml"]).toContain(
-      "  - ruth.castellan@acme.example # Ruth Castellan, Chief Executive Officer, Executive Office; by automatic detection\n",
+      "  - ruth.castellan@acme.example # Ruth Castellan, Chief Executive Officer, Executive Office; from automatic detection\n",
     );
     expect(await firstUp(tenant)).toEqual([]);
     expect(tenant.sandbox.exclusions("acme")).toEqual(["alice.moreau@acme.example"]);
@@ -307,7 +307,7 @@ describe("email-security export", () => {
     });
     // A declared entry has the same value, and no pattern distinguishes the two.
     expect(stderr).toContain(
-      '"deny" "mixed.example" (type "domain", scope "graymail", comment "too"): can\'t be told from another entry of the same value\n',
+      '"deny" "mixed.example" (type "domain", scope "graymail", comment "too"): can\'t be distinguished from another entry of the same value\n',
     );
     const notes = stderr.split("\n").filter((line) => line.startsWith("note: "));
     for (const value of [

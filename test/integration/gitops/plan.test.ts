@@ -300,7 +300,7 @@ allow:
       alarm: "accepted",
       accepted: "until the fair is over",
     });
-    expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted, because: "until the fair is over"');
+    expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted: "until the fair is over"');
     expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
   });
 
@@ -446,7 +446,7 @@ describe("a plan digest", () => {
     });
     using directory = createSettingsDirectory({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
     expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: directory.at("plan.json") })).toThrow(
-      "was made by an earlier release",
+      "was created by an earlier release",
     );
   });
 

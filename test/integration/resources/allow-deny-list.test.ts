@@ -548,7 +548,7 @@ describe("single program", () => {
       "": 'invalid arguments:\n  entries["evil.example"] "deny evil.example" is also declared at entries["evil.example"] of AllowDenyList "blocklist"; keep one of the two',
     });
     expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
-      "": expect.stringContaining('AllowDenyList "blocklist" too'),
+      "": expect.stringContaining('is also declared at entries["evil.example"] of AllowDenyList "blocklist"'),
     });
     expect(await checkEntry("single", { list: "deny", value: "x.example" })).toEqual({
       value:

@@ -180,7 +180,7 @@ it.each([
     about: "they contradict each other",
     first: ["allowDenyEntry", { list: "deny", value: "contrary.example" }],
     second: ["allowDenyEntry", { list: "allow", value: "contrary.example" }],
-    told: /Each declares .*contrary\.example.* otherwise/,
+    told: /They declare .*contrary\.example.* differently/,
   },
   {
     about: "they contradict each other in two scopes",

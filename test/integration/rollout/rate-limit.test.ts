@@ -76,7 +76,7 @@ describe("the provider process", () => {
     acme.trace();
     await server.close();
     await expect(declare("three.example")).rejects.toThrow(
-      "was not sent: the rollout that started this process is gone",
+      "was not sent: the rollout that started this process has ended",
     );
     expect(acme.trace()).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe("a rate limit server", () => {
     await server.close();
     await server.close();
     expect(existsSync(own)).toBe(false);
-    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.take()).rejects.toThrow("is gone");
+    await expect(getRateLimiter(environmentFor(server), ADDRESS)?.take()).rejects.toThrow("has ended");
   });
 
   it("rejects waiting requests when it closes", async () => {
@@ -103,7 +103,7 @@ describe("a rate limit server", () => {
     await sleep(50);
     await server.close();
     expect((await waiting).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    await expect(limiter?.take()).rejects.toThrow("is gone");
+    await expect(limiter?.take()).rejects.toThrow("has ended");
     limiter?.refused(1_000);
   });
 

@@ -47,9 +47,9 @@ it("groups equal drift of many tenants with authors and dates", () => {
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   const text = renderStatusText(status);
-  expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --format json names made by`);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --format json names created by`);
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
-  expect(text).toContain(`      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
+  expect(text).toContain(`      created by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
   expect(renderStatusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
 });

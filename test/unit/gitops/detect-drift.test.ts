@@ -258,7 +258,7 @@ describe("adopting drift", () => {
     );
     const { body } = buildAdoptionMessage(adoptDrift(found, settings(), readFile).steps);
     const lines = body.split("\n");
-    expect(lines[0]).toMatch(/^- added allow zz\.example, made by Dana/);
+    expect(lines[0]).toMatch(/^- added allow zz\.example, created by Dana/);
     expect(lines.slice(100)).toEqual([
       "- and 51 more, none of them a new allow, a removed deny or a removed VIP; the diff shows all of them",
     ]);

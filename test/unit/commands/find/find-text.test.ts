@@ -45,7 +45,7 @@ it("groups identical matches and counts the tenants it doesn't name", () => {
   const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   expect(renderFindText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
-    `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names who made it, the service does not tell `,
+    `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names its creator is unknown `,
   );
 });
 
@@ -53,7 +53,7 @@ it("names no author where authors differ", () => {
   const by = (name: string, maker: string): TenantMatches =>
     tenant(name, { found: [found({ there: [{ id: "1", list: "deny", by: maker }] })] });
   const text = renderFindText(report([by("a", "Dana"), by("b", "Tomas")]));
-  expect(text).toContain("made by different people or at different times");
+  expect(text).toContain("created by different people or at different times");
   expect(text).not.toContain("Dana");
 });
 

@@ -165,7 +165,7 @@ deny:
     });
     expect(lines).toEqual([
       "deny Deny fresh.example: 2 users reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain was registered on 2026-10-01, shortly before its mail, and nothing of it was found safe. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
-      "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be taken for your own acme.example. No mail that the service detected came from it in the last 30 days; whether other mail did is not told.",
+      "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be taken for your own acme.example. No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.",
       expect.stringMatching(/^deny Deny other@known\.example: /),
       expect.stringMatching(/^deny Deny somebody@gmail\.com: /),
       expect.stringMatching(/^deny Deny x@mail\.partner\.example: /),
@@ -276,9 +276,9 @@ allow:
   it("cover expiring and unused allows with their evidence", () => {
     const { told: lines, edited } = suggestions({ files, threats, rows: [...rows, recent] });
     const unknownMail =
-      "No mail that the service detected came from it in the last 30 days; whether other mail did is not told.";
+      "No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.";
     const unused =
-      "No mail that the service detected came from it in the last 30 days, and nobody reported any; whether other mail did is not told.";
+      "No mail that the service detected came from it in the last 30 days, and nobody reported any; the service doesn't report other mail.";
     expect(lines).toEqual([
       "malicious-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       "expiring-allow Let the allow of used.example go on until 2027-02-19: It ends on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
@@ -333,7 +333,7 @@ allow:
       rows,
     });
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/is not told\. base\/all\.yaml is included; other tenants may include it too\.$/);
+    expect(lines[0]).toMatch(/report other mail\. base\/all\.yaml is included; other tenants may include it too\.$/);
     expect(edited("base/all.yaml")).toBe("version: 1\nallow:\n  - value: quiet.example\n    expires: 2027-02-19\n");
   });
 });
