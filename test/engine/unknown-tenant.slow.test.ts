@@ -109,6 +109,30 @@ describe("key of a tenant that no rollout read", () => {
   });
 });
 
+it("refuses an empty tenant instead of the planned one on resume and rollback", async () => {
+  await using fleet = await startFleet({ waves: GATED, others: [STRANGER, tenantWith("blank", [])] });
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(2);
+  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
+  // The plan leaves nothing that identifies a tenant.
+  await fleet.baseline(["new0.example", "new1.example"]);
+  const planned = await fleet.rollout("--yes");
+  expect(planned.code, planned.output).toBe(2);
+  const blank = { T1_KEY: fleet.keyOf("blank") };
+  for (const attempt of [1, 2]) {
+    const resumed = await run(fleet, blank, "rollout", "resume");
+    expect(resumed.code, resumed.output).toBe(1);
+    const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
+    expect(error?.code, `attempt ${attempt}: ${resumed.output}`).toBe("ERR_OTHER_TENANT");
+  }
+  const rolledBack = await run(fleet, blank, "rollout", "rollback", "--yes");
+  expect(rolledBack.report().skipped, rolledBack.output).toMatchObject([
+    { name: "t1", reason: expect.stringContaining("its key opens another tenant of the service") },
+  ]);
+  expect(fleet.holds("blank")).toEqual([]);
+  expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny evil1.example"]);
+});
+
 it("requires acceptance of a right key after all entries were replaced", async () => {
   await using fleet = await startFleet();
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createScratchDirectory } from "../../machine/scratch-directory";
-import { isObservedTenant, type ObservedState } from "../../plan/observed-state";
+import { getObservedIdentity, isObservedTenant, type ObservedState } from "../../plan/observed-state";
 import { requirePulumi } from "../../plan/pulumi-cli";
 import { parsePlan } from "../../plan/render/plan-json";
 import {
@@ -17,13 +17,13 @@ import {
 } from "../../resources/tenant-verifier";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { shrinkIdentity } from "../../settings/tenant-identity";
+import { isEmptyIdentity, shrinkIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
 import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";
 import type { Journal } from "../journal/journal";
-import { getLastingIdentity } from "../journal/lasting-identity";
+import { getLastingIdentity, mayEmptyTenant } from "../journal/lasting-identity";
 import type { ClaimedJob, RolloutSpec, TenantSummary } from "../journal/rollout-record";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
@@ -221,6 +221,9 @@ async function applyPlan(
 function isPossiblyPlannedTenant({ target, summary, attempt }: ClaimedJob, observed: ObservedState): boolean {
   const { identity, acceptsEmptyTenant } = summary;
   if (identity === undefined || acceptsEmptyTenant === true) return true;
+  // An empty tenant may be any other one.
+  const isEmptied = !isEmptyIdentity(identity) && isEmptyIdentity(getObservedIdentity(target.baseUrl, observed));
+  if (isEmptied) return attempt > 1 && mayEmptyTenant(summary);
   if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
   if (attempt === 1) return false;
   // An interrupted attempt may have removed what identified the tenant, but only items that the plan names.

@@ -41,3 +41,12 @@ export function buildLastingIdentity(
 export function getLastingIdentity({ planned, identity, lasting }: TenantSummary): TenantIdentity | undefined {
   return planned.changed + planned.removed === 0 ? identity : lasting;
 }
+
+/**
+ * Whether an interrupted attempt may have left a tenant empty that was not. Runs add before they remove, so only a plan
+ * that adds nothing and leaves nothing may have.
+ */
+export function mayEmptyTenant(summary: TenantSummary): boolean {
+  const { added, changed } = summary.planned;
+  return added + changed === 0 && getLastingIdentity(summary) === undefined;
+}

@@ -37,6 +37,8 @@ export interface TenantRollback {
   readonly fingerprints: readonly string[];
   /** The identity of the tenant when the rollout finished it. Absent: not known. */
   readonly identity?: TenantIdentity;
+  /** Whether the tenant held something throughout the rollout, although its identity may not be known. Default: false. */
+  readonly isNeverEmpty?: boolean;
   /** Whether the stack held the tenant's settings when the rollout ended. */
   readonly hadStack: boolean;
 }
@@ -52,7 +54,7 @@ export interface TenantRollback {
 export async function planTenantRollback(
   target: Target,
   key: string,
-  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity }: TenantRollback,
+  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity, isNeverEmpty = false }: TenantRollback,
   context: PlanningContext,
   requestPolicy: RequestPolicy,
   runInSlot: RunInSlot,
@@ -87,11 +89,10 @@ export async function planTenantRollback(
     const isSame = identity && isObservedTenant(identity, target.baseUrl, observed);
     // The previous state isn't restored in a tenant that has nothing of what identified it. An empty tenant also
     // doesn't count as rolled back while its stack still declares something.
+    const isEmpty = isEmptyIdentity(seen.identity);
+    const hadContent = identity === undefined ? isNeverEmpty && isEmpty : !isEmptyIdentity(identity);
     const isEmptied =
-      isSame === undefined &&
-      identity !== undefined &&
-      !isEmptyIdentity(identity) &&
-      (plan.changes.length > 0 || (isEmptyIdentity(seen.identity) && hasDeclarations(stack.known)));
+      isSame === undefined && hadContent && (plan.changes.length > 0 || (isEmpty && hasDeclarations(stack.known)));
     const recorded = (await context.readIdentityRecords?.())?.get(target.stack);
     // A person may have accepted another tenant since.
     const last = selectIdentityRecord(target, recorded, stack.marker);

@@ -2,9 +2,10 @@ import { join, posix } from "node:path";
 import type { Plan, PlanBlocker } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/plan-json";
 import { omitUndefined } from "../../settings/omit-undefined";
+import { isEmptyIdentity } from "../../settings/tenant-identity";
 import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
-import { getLastingIdentity } from "../journal/lasting-identity";
+import { getLastingIdentity, mayEmptyTenant } from "../journal/lasting-identity";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import { getRollbackStatus } from "../journal/rollback-status";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
@@ -163,6 +164,11 @@ export async function prepareRollback(
         fingerprints,
         hadStack,
         ...omitUndefined({ identity }),
+        isNeverEmpty:
+          state !== "done" &&
+          summary?.identity !== undefined &&
+          !isEmptyIdentity(summary.identity) &&
+          !mayEmptyTenant(summary),
       };
       const planned = await planTenantRollback(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
       const marker = planned.plannedTenant.summary?.marker;

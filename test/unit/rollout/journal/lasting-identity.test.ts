@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { buildObservedState, getObservedIdentity, type ObservedState } from "../../../../provider/plan/observed-state";
-import { buildLastingIdentity, getLastingIdentity } from "../../../../provider/rollout/journal/lasting-identity";
+import {
+  buildLastingIdentity,
+  getLastingIdentity,
+  mayEmptyTenant,
+} from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
 import { compareReadingWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
@@ -73,4 +77,16 @@ it("keeps under 600 bytes of the rows a plan doesn't touch", () => {
   const many = Array.from({ length: 500 }, (_, number) => row("own", number));
   const lasting = buildLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
   expect(JSON.stringify(lasting).length).toBeLessThan(600);
+});
+
+describe("an interrupted attempt", () => {
+  it.each([
+    { planned: { added: 0, changed: 0, removed: 3 }, mayEmpty: true },
+    { planned: { added: 1, changed: 0, removed: 3 }, mayEmpty: false },
+    { planned: { added: 0, changed: 1, removed: 3 }, mayEmpty: false },
+    // What a plan doesn't touch stays.
+    { planned: { added: 0, changed: 0, removed: 2 }, lasting: getObservedIdentity(AT, BEFORE), mayEmpty: false },
+  ])("leaves a tenant empty or not: $planned", ({ mayEmpty, ...summary }) => {
+    expect(mayEmptyTenant(summary as TenantSummary)).toBe(mayEmpty);
+  });
 });
