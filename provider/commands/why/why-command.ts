@@ -215,9 +215,7 @@ async function readValueRollouts(
   // Opening a missing journal would create it.
   if (existingUrl === undefined && !existsSync(journalUrl))
     return {
-      missing: [
-        "There is no rollouts' journal here, so which rollout brought it is not known; --database names another.",
-      ],
+      missing: ["No rollout journal was found, so the rollout that applied it is unknown; --database names one."],
     };
   try {
     const { findValueChanges } = await import("../../rollout/journal/value-changes.js");

@@ -76,6 +76,8 @@ interface TenantReading extends TenantDifferences {
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly formerStack?: FormerStack;
+  /** The last rollout of the stack, if the journal doesn't have it. */
+  readonly lastRollout?: NonNullable<TenantStatus["lastRollout"]>;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. */
   readonly acceptedSeq?: number;
 }
@@ -134,7 +136,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         return cachedState;
       };
       const readLastDeclared = async (): Promise<LastRolloutLists> => {
-        const isOutdated = isChangedByLaterRollout(readState()?.marker, applied, lastApplied);
+        const isOutdated = isChangedByOtherJournal(readState()?.marker, applied, lastApplied);
         const declaredLists = applied && !isOutdated ? await appliedSettings?.getLists(applied) : undefined;
         const state = declaredLists === undefined ? readState() : undefined;
         const lists = declaredLists ?? state?.lists;
@@ -173,7 +175,12 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         readAt: observed.readAt,
         holds: countEntries(observed),
         identity,
-        ...omitUndefined({ formerStack, mismatch, acceptedSeq: record?.acceptedSeq }),
+        ...omitUndefined({
+          formerStack,
+          mismatch,
+          acceptedSeq: record?.acceptedSeq,
+          lastRollout: findOtherJournalsRollout(record?.marker, applied, lastApplied),
+        }),
       };
     },
     onSettled: (target, read) => {
@@ -211,7 +218,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
 }
 
 /** Whether a rollout that the journal doesn't know changed the stack after the journal's last one. */
-function isChangedByLaterRollout(
+function isChangedByOtherJournal(
   marker: StackMarker | undefined,
   applied: AppliedRollout | undefined,
   lastApplied: LastAppliedRollouts | undefined,
@@ -219,6 +226,17 @@ function isChangedByLaterRollout(
   if (marker === undefined || applied === undefined || lastApplied?.rollouts.has(marker.rollout) === true) return false;
   const { rollout, seq, at } = marker;
   return compareRollouts({ id: rollout, seq, startedAtMs: Date.parse(at) }, applied.order) > 0;
+}
+
+/** Returns the stack's last rollout if another journal recorded it. */
+function findOtherJournalsRollout(
+  marker: StackMarker | undefined,
+  applied: AppliedRollout | undefined,
+  lastApplied: LastAppliedRollouts | undefined,
+): TenantReading["lastRollout"] {
+  if (marker === undefined || lastApplied?.rollouts.has(marker.rollout) === true) return undefined;
+  const isLast = applied === undefined || isChangedByOtherJournal(marker, applied, lastApplied);
+  return isLast ? { id: marker.rollout, at: marker.at } : undefined;
 }
 
 const EMPTY_LISTS: StackLists = { entries: { content: {} }, vips: { content: {} } };
@@ -239,12 +257,14 @@ function buildTenantStatus(
     stack,
     standing: value === undefined ? getErrorSyncStatus(error) : getSyncStatus(value),
     ...omitUndefined({
-      lastRollout: applied && {
-        id: applied.rollout,
-        wave: applied.wave,
-        state: applied.state,
-        at: new Date(applied.atMs).toISOString(),
-      },
+      lastRollout:
+        value?.lastRollout ??
+        (applied && {
+          id: applied.rollout,
+          wave: applied.wave,
+          state: applied.state,
+          at: new Date(applied.atMs).toISOString(),
+        }),
       skipped: skip && {
         since: new Date(skip.sinceMs).toISOString(),
         reason: skip.reason,

@@ -1,7 +1,8 @@
 import { formatCount } from "../../render/safe-text";
 import type { RolloutCommands } from "../../rollout/model/rollout-commands";
 import type { Target } from "../../rollout/model/target";
-import { quote } from "../../settings/text";
+import { isOpenState } from "../../rollout/model/wave";
+import { excerpt, quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** A next step, and its command. */
@@ -24,15 +25,26 @@ export function buildStatusAdvice(
   targets: readonly Target[] = [],
 ): readonly StatusAdvice[] {
   const renamed = tenants.filter(({ formerStack }) => formerStack !== undefined);
+  // A new rollout can't include the tenants of an unfinished one.
+  const unfinished = tenants.flatMap(({ standing, notReachedBy }) =>
+    notReachedBy !== undefined && standing !== "in-step" && isOpenState(notReachedBy.rolloutState)
+      ? [notReachedBy]
+      : [],
+  );
   const differing = tenants.filter(
     (tenant) =>
       tenant.skipped === undefined &&
+      !isInUnfinishedRollout(tenant) &&
       tenant.formerStack === undefined &&
       getAllDifferences(tenant).some((one) => !one.isUnmanaged),
   );
   const unmanaged = tenants.filter((tenant) => getAllDifferences(tenant).some((one) => one.isUnmanaged));
   return [
     ...renamed.slice(0, MAX_COMMAND_NAMES).map((tenant) => buildRenameAdvice(tenant, file, commands)),
+    ...[...Map.groupBy(unfinished, ({ id }) => id)].map(([id, reached]) => ({
+      why: `The rollout ${excerpt(id)} has not finished ${formatCount(reached.length, "tenant")}. To see whether it is still running, and how to resume it:`,
+      command: commands.status(id),
+    })),
     ...(differing.length === 0
       ? []
       : [
@@ -43,6 +55,10 @@ export function buildStatusAdvice(
         ]),
     ...(unmanaged.length === 0 ? [] : [buildUnmanagedAdvice(unmanaged, commands, targets)]),
   ];
+}
+
+function isInUnfinishedRollout({ notReachedBy }: Pick<TenantStatus, "notReachedBy">): boolean {
+  return notReachedBy !== undefined && isOpenState(notReachedBy.rolloutState);
 }
 
 /** A new stack doesn't know the declarations of the former one. */

@@ -99,12 +99,17 @@ const tenant = z
     lastRollout: z
       .strictObject({
         id: z.string(),
-        wave: z.string(),
-        state: z.enum(["done", "unchanged"]),
+        wave: z.string().describe("Absent if the journal doesn't have the rollout.").exactOptional(),
+        state: z
+          .enum(["done", "unchanged"])
+          .describe("Absent if the journal doesn't have the rollout.")
+          .exactOptional(),
         at: jsonTextField("When (ISO 8601, UTC)."),
       })
       .readonly()
-      .describe("The newest rollout after which it matched the rollout's declarations.")
+      .describe(
+        "The newest rollout after which it matched the rollout's declarations, by the journal or by the stack's state.",
+      )
       .exactOptional(),
     formerStack: z
       .strictObject({ stack: z.string(), why: jsonTextField("The source of the information.") })

@@ -165,11 +165,16 @@ function buildSummary({ tenants, file, project, at, isJournalRead }: FleetStatus
   const newest = [...rollouts].sort(([one], [other]) => (one < other ? 1 : -1));
   const last = newest.slice(0, 3).map(([id, many]) => `${excerpt(id)} (${formatCount(many, "tenant")})`);
   const older = newest.length > last.length ? `, and ${newest.length - last.length} older` : "";
+  const noneText = never === 0 ? [] : [`none ${isJournalRead ? "yet" : "known"} for ${formatCount(never, "tenant")}`];
+  const lastLine = `Last rollouts: ${[...last, ...noneText].join(", ")}${older}.`;
   return [
     `${formatCount(tenants.length, "tenant")} of ${sanitizeLine(file)} (project ${excerpt(project)}), read ${formatMinute(at).join("")}: ${counts.join(", ")}.`,
-    isJournalRead
-      ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none yet for ${formatCount(never, "tenant")}`])].join(", ")}${older}.`
-      : "There is no rollouts' journal here; --database names one. Without it, only the state of a stack tells drift from what is behind.",
+    ...(isJournalRead || rollouts.size > 0 ? [lastLine] : []),
+    ...(isJournalRead
+      ? []
+      : [
+          "No rollout journal was found; --database names one. Without it, only the stacks' states distinguish drift from tenants that are behind.",
+        ]),
   ];
 }
 

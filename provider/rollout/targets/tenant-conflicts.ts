@@ -40,6 +40,8 @@ export interface IdentityRecord {
   readonly lasting?: TenantIdentity;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
   readonly acceptedSeq?: number;
+  /** The marker in the stack's state. Absent if it identifies no tenant, or was not read. */
+  readonly marker?: StackMarker;
 }
 
 /** The identity that one rollout recorded for a tenant. */
@@ -262,12 +264,13 @@ export function selectIdentityRecord(
   const tenant = { name: name ?? recorded?.name ?? stack, ...omitUndefined({ place: place ?? recorded?.place }) };
   const lastAcceptedSeq = Math.max(acceptedSeq, recorded?.acceptedSeq ?? 0);
   const accepted = lastAcceptedSeq === 0 ? {} : { acceptedSeq: lastAcceptedSeq };
-  const markerRecord = { stack, ...tenant, rollout, seq, identity, ...accepted };
+  const markerRecord = { stack, ...tenant, rollout, seq, identity, ...accepted, marker };
   if (recorded === undefined) return markerRecord;
   const { earlier = async () => [], fingerprint } = recorded;
   return {
     ...(seq > recorded.seq ? markerRecord : recorded),
     ...accepted,
+    marker,
     // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
     earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
     ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),

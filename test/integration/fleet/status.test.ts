@@ -102,8 +102,8 @@ it("prints each difference once with the tenants that share it", async () => {
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
 with unknown drift, 1 that can't be judged, 2 with a wrong key.
-There is no rollouts' journal here; --database names one. Without it, only the
-state of a stack tells drift from what is behind.
+No rollout journal was found; --database names one. Without it, only the stacks'
+states distinguish drift from tenants that are behind.
 Notes about the files, which --format json shows: 1.
 
 Not read (3 tenants):

@@ -46,7 +46,7 @@ it("shows the rollout that added an entry at a tenant", async () => {
     });
     const without = await email("why", "flood.example", "--tenant", "acme");
     expect(without.stderr).toBe("");
-    expect(without.stdout).toContain("There is no rollouts' journal here");
+    expect(without.stdout).toContain("No rollout journal was found");
     expect(without.stdout).toContain("The tenant does not hold it.");
     expect(without.code).toBe(2);
 

@@ -152,7 +152,11 @@ function buildTenantFacts({
       "Last rollout",
       lastRollout === undefined
         ? ["none in the journal"]
-        : safeText`${untrusted(excerpt(lastRollout.id))}, in the wave ${untrusted(excerpt(lastRollout.wave))}, ${formatMinute(lastRollout.at)}`,
+        : safeText`${untrusted(excerpt(lastRollout.id))}, ${
+            lastRollout.wave === undefined
+              ? "with another journal"
+              : safeText`in the wave ${untrusted(excerpt(lastRollout.wave))}`
+          }, ${formatMinute(lastRollout.at)}`,
     ],
     ...(notReachedBy === undefined
       ? []
