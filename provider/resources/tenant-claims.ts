@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
-import { isEmptyIdentity, isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
+import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import { InstanceAnnouncements } from "./announcements";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
@@ -276,7 +276,7 @@ export class TenantClaims {
 }
 
 function hashAddress({ baseUrl }: Pick<ClaimedTenant, "baseUrl">): string {
-  return shortHash(URL.parse(baseUrl)?.host ?? baseUrl);
+  return shortHash(normalizeAddress(baseUrl));
 }
 
 function parseLine(text: string): readonly ClaimLine[] {

@@ -323,7 +323,8 @@ function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first:
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-function normalizeAddress(baseUrl: string): string {
+/** Returns the form in which the addresses of services are compared: host and port. All names of this machine are one. */
+export function normalizeAddress(baseUrl: string): string {
   const url = URL.parse(baseUrl);
   if (url === null) return baseUrl;
   const host = url.hostname.replace(/\.$/, "");

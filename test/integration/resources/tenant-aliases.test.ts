@@ -242,6 +242,21 @@ it("rejects both Providers that write to one tenant at once", async () => {
   expect(writes()).toEqual([]);
 });
 
+it.each([
+  ["the same address", "127.0.0.1"],
+  ["another name of the address", "localhost"],
+])("rejects the first Provider's first write when a second declares a conflict at %s", async (_about, host) => {
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
+  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  sandbox.clearRequests();
+  const one = p.resource("allowDenyList", "one");
+  const { inputs } = await one.check(list("first.example"));
+  await q.resource("allowDenyList", "two").check(list("second.example"));
+  await expect(one.create(inputs)).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
+  expect(writes()).toEqual([]);
+});
+
 it("rejects a second Provider of a tenant whose first is unchanged", async () => {
   const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");

@@ -69,6 +69,11 @@ describe("entry value", () => {
     ["192.0.2.1-192.0.2.9", "192.0.2.1-192.0.2.9"],
     ["2001:DB8:0::/32", "2001:db8::/32"],
     ["::ffff:203.0.113.0/120", "203.0.113.0/24"],
+    ["[2001:DB8::0:7]", "2001:db8::7"],
+    ["[2001:db8::]/32", "2001:db8::/32"],
+    ["[IPv6:2001:db8::7]", "2001:db8::7"],
+    ["[192.0.2.1]", "192.0.2.1"],
+    ["[.]", "[.]"],
   ])("rejects %j and compares it as %s", (text, canonical) => {
     expect(parseEntryValue(text).ok).toBe(false);
     expect(canonicalizeValue(text)).toBe(canonical);
