@@ -11,7 +11,7 @@ import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { SkippedTenantState, SkipResult } from "../../rollout/journal/skips";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";
-import type { SkipRequest } from "../../rollout/skipping/skip";
+import type { CurrentSkip, SkipRequest } from "../../rollout/skipping/skip";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
@@ -117,7 +117,7 @@ async function printSkips({ journal, commands }: Rollouts, file: string): Promis
     page.addText(safeText`Project ${untrusted(project)}`);
     writeSkippedTenants(
       page,
-      { skipped: projectSkips.map((tenantSkip) => buildSkippedReport(toSkippedTenant(tenantSkip))) },
+      { skipped: projectSkips.map((tenantSkip) => buildSkippedReport(toSkippedTenant(nameFormerTenant(tenantSkip)))) },
       projectSkips.length,
     );
     page.addBlankLine();
@@ -178,7 +178,7 @@ async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise
   const { formatSkip } = await import("../../rollout/report/skipped-tenants.js");
   const { commands } = rollouts;
   const { skips, rollouts: affectedTenants, declared: names } = await endSkip(rollouts.journal, request);
-  for (const tenantSkip of skips) printLine(`No longer skipped: ${formatSkip(tenantSkip)}.`);
+  for (const tenantSkip of skips) printLine(`No longer skipped: ${formatSkip(nameFormerTenant(tenantSkip))}.`);
   for (const [id, rolloutTenants] of Map.groupBy(affectedTenants, ({ rollout }) => rollout)) {
     const { state } = await rollouts.journal.getRollout(id);
     const nextText = (await rollouts.isLocked(id))
@@ -195,6 +195,11 @@ async function unskipAndPrint(rollouts: Rollouts, request: SkipRequest): Promise
     `To apply the changes that it missed to ${names.length === 1 ? "it" : "them"}, start the next rollout: \`${commands.plan(request.file, names)}\``,
   );
   return EXIT.clean;
+}
+
+/** The targets file may have another tenant with the name of a former one. */
+function nameFormerTenant(skip: CurrentSkip): CurrentSkip {
+  return skip.isFormer === true ? { ...skip, name: `${skip.name} (former tenant, stack ${skip.stack})` } : skip;
 }
 
 function printLine(line: string): void {

@@ -63,7 +63,7 @@ export async function addSkip(
 
 /** The result of {@link endSkip}. */
 export interface UnskipResult {
-  readonly skips: readonly Skip[];
+  readonly skips: readonly CurrentSkip[];
   /** The unfinished rollouts that skip the tenants. */
   readonly rollouts: readonly SkippedTenantState[];
   /** The names of the tenants that the targets file still has. All of them if the file can't be read. */
@@ -79,25 +79,33 @@ export async function endSkip(journal: Journal, request: SkipRequest): Promise<U
   const { environment, names, nowMs } = request;
   const scope = readSkipScope(request);
   const activeSkips = await listCurrentSkips(journal, request);
-  const selectedNames = new Set(names.flatMap((name) => expandSkipNames(activeSkips, name, scope)));
-  const skips = [...selectedNames].map((name) => findSkip(activeSkips, name, scope));
+  const skips = [...new Set(names.flatMap((name) => selectSkips(activeSkips, name, scope)))];
   const by = getOperatorName(environment);
   const rollouts = await endSkips(journal.database, skips, { by, nowMs });
-  const isStillDeclared = ({ stack }: Skip): boolean => scope.names?.has(stack) ?? true;
-  return { skips, rollouts, declared: skips.filter(isStillDeclared).map(({ name }) => name) };
+  return {
+    skips,
+    rollouts,
+    declared: skips.filter(({ isFormer }) => isFormer !== true).map(({ name }) => name),
+  };
+}
+
+/** A skip, as far as the targets file tells whose it is. */
+export interface CurrentSkip extends Skip {
+  /** Whether the targets file no longer names its tenant. It may name another one of that name. Default: false. */
+  readonly isFormer?: boolean;
 }
 
 /** Lists all current skips. A renamed tenant appears with its name in the targets file. */
 export async function listCurrentSkips(
   { database }: Journal,
   request: Pick<SkipRequest, "file" | "environment">,
-): Promise<readonly Skip[]> {
+): Promise<readonly CurrentSkip[]> {
   const { project, backend, names } = readSkipScope(request);
-  return (await listSkips(database)).map((candidate) =>
-    candidate.project === project && candidate.backend === backend
-      ? { ...candidate, name: names?.get(candidate.stack) ?? candidate.name }
-      : candidate,
-  );
+  return (await listSkips(database)).map((candidate) => {
+    if (candidate.project !== project || candidate.backend !== backend || names === undefined) return candidate;
+    const name = names.get(candidate.stack);
+    return name === undefined ? { ...candidate, isFormer: true } : { ...candidate, name };
+  });
 }
 
 /**
@@ -111,32 +119,32 @@ export async function listRolloutSkips(journal: Journal, { id, spec }: RolloutRe
   const findSkip = createSkipLookup(spec.skipped);
   const declared = readSkipScope({ file: spec.source, environment: process.env }).names;
   return [...skips.values()].flatMap((addSkip) => {
-    const excludedName = declared?.has(addSkip.stack) === false ? undefined : findSkip(addSkip)?.name;
-    const name = rolloutNames.get(addSkip.stack) ?? excludedName;
+    // The targets file may have another tenant with the name of a former one.
+    const isFormer = declared?.has(addSkip.stack) === false;
+    const name = isFormer ? undefined : (rolloutNames.get(addSkip.stack) ?? findSkip(addSkip)?.name);
     return name === undefined ? [] : [{ ...addSkip, name }];
   });
 }
 
-/** Expands a name with `*`, only within this project and state backend. */
-function expandSkipNames(
-  activeSkips: readonly Skip[],
+/**
+ * Selects skips by a name, which may contain `*`. Skips of this project and state backend come first, and only they match `*`. The tenant of
+ * that name in the targets file comes before former tenants of that name.
+ */
+function selectSkips(
+  activeSkips: readonly CurrentSkip[],
   name: string,
-  { project, backend }: Partial<RolloutScope>,
-): readonly string[] {
-  if (!name.includes("*")) return [name];
-  const matches = compileGlob(name);
-  const ownSkips = activeSkips.filter(
-    (candidate) => candidate.project === project && candidate.backend === backend && matches(candidate.name),
-  );
-  return ownSkips.length > 0 ? ownSkips.map((candidate) => candidate.name) : [name];
-}
-
-function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<RolloutScope>): Skip {
-  const skipsByName = activeSkips.filter((candidate) => candidate.name === name);
-  const ownSkips = skipsByName.filter(
-    (candidate) => candidate.project === scope.project && candidate.backend === scope.backend,
-  );
-  const [match, secondMatch] = ownSkips.length > 0 ? ownSkips : skipsByName;
+  { project, backend }: SkipScope,
+): readonly CurrentSkip[] {
+  const ownSkips = activeSkips.filter((candidate) => candidate.project === project && candidate.backend === backend);
+  if (name.includes("*")) {
+    const matchingSkips = ownSkips.filter((candidate) => compileGlob(name)(candidate.name));
+    if (matchingSkips.length > 0) return matchingSkips;
+  }
+  const ownByName = ownSkips.filter((candidate) => candidate.name === name);
+  const declaredSkip = ownByName.find(({ isFormer }) => isFormer !== true);
+  if (declaredSkip !== undefined) return [declaredSkip];
+  if (ownByName.length > 0) return ownByName;
+  const [match, secondMatch] = activeSkips.filter((candidate) => candidate.name === name);
   if (match === undefined) {
     const knownNames = formatFirst(activeSkips, (candidate) => quote(candidate.name));
     const skippedText = activeSkips.length === 0 ? "no tenant is skipped" : `skipped tenants: ${knownNames}`;
@@ -147,16 +155,19 @@ function findSkip(activeSkips: readonly Skip[], name: string, scope: Partial<Rol
       `${quote(name)} is skipped in several projects or state backends. Nothing was changed. Specify the targets file of the intended one (--targets), and set PULUMI_BACKEND_URL as for its rollouts.`,
     );
   }
-  return match;
+  return [match];
+}
+
+interface SkipScope extends Partial<RolloutScope> {
+  /** The names in the targets file by stack. Absent if the file can't be read. */
+  readonly names?: ReadonlyMap<string, string>;
 }
 
 /**
  * Returns the project and the backend, as far as they are known. A broken or missing targets file must not prevent
  * ending a skip.
  */
-function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<RolloutScope> & {
-  readonly names?: ReadonlyMap<string, string>;
-} {
+function readSkipScope({ file, environment }: Pick<SkipRequest, "file" | "environment">): SkipScope {
   try {
     const { project, targets } = readTargets(file);
     const names = new Map(targets.map(({ name, stack }) => [stack, name]));

@@ -75,13 +75,12 @@ export function planTenantRename(file: string, currentName: string, name: string
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
   // Adds only the fields that the new name would change. The remaining text stays unchanged.
-  const plainEdit = ignoreConfigurationError(() => applyRename({}));
-  const keepsStack = plainEdit === undefined;
+  const requiredFields = findRequiredFields(getRetainedFields(expectedTarget, targetsFile), applyRename);
   const retainedFields = getChangedFields(
-    (plainEdit ?? applyRename({ stack: expectedTarget.stack })).renamed,
+    applyRename(requiredFields).renamed,
     expectedTarget,
     targetsFile,
-    keepsStack,
+    requiredFields,
   );
   const { after, renamed: renamedTarget } = applyRename(retainedFields);
   if (!isSameTarget(renamedTarget, expectedTarget)) {
@@ -98,28 +97,39 @@ export function planTenantRename(file: string, currentName: string, name: string
   };
 }
 
-/** Returns undefined if the result can't be used, for example because another tenant has a stack with the new name. */
-function ignoreConfigurationError<T>(applyEdit: () => T): T | undefined {
-  try {
-    return applyEdit();
-  } catch (error) {
-    if (error instanceof ConfigurationError) return undefined;
-    throw error;
+/**
+ * Returns the fields without which the result can't be used, for example because another tenant has the stack or the
+ * key that the new name implies.
+ */
+function findRequiredFields(
+  { stack, key, settings, baseUrl }: Required<RetainedFields>,
+  applyRename: (fields: RetainedFields) => unknown,
+): RetainedFields {
+  const candidates: readonly RetainedFields[] = [{}, { stack }, { stack, key }, { stack, key, settings }];
+  for (const fields of candidates) {
+    try {
+      applyRename(fields);
+      return fields;
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+    }
   }
+  return { stack, key, settings, baseUrl };
 }
 
-/** @param keepsStack whether the compared text declares the stack explicitly, and has to keep doing so. */
+/** @param requiredFields the fields that the compared text declares explicitly, and has to keep declaring. */
 function getChangedFields(
   renamedTarget: Target,
   expectedTarget: Target,
   targetsFile: string,
-  keepsStack: boolean,
+  requiredFields: RetainedFields,
 ): RetainedFields {
   const differs = (field: keyof RetainedFields): boolean =>
     !isDeepStrictEqual(renamedTarget[field], expectedTarget[field]);
   const allFields = getRetainedFields(expectedTarget, targetsFile);
   return {
-    ...(differs("stack") || keepsStack ? { stack: allFields.stack } : {}),
+    ...requiredFields,
+    ...(differs("stack") ? { stack: allFields.stack } : {}),
     ...(differs("baseUrl") ? { baseUrl: allFields.baseUrl } : {}),
     ...(differs("key") ? { key: allFields.key } : {}),
     ...(differs("settings") ? { settings: allFields.settings } : {}),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
-import { addSkip, endSkip } from "../../../provider/rollout/skipping/skip";
+import { addSkip, endSkip, listCurrentSkips } from "../../../provider/rollout/skipping/skip";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { LintedDirectory } from "../../support/linted-directory";
 import { SkippingFleet } from "../../support/skip-fleet";
@@ -65,4 +65,28 @@ it("rejects a skip without a reason or a known tenant", async () => {
   const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
+});
+
+it("prefers the declared tenant of a name to a former one", async () => {
+  const tenantsFile = (stack: string) =>
+    `version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: { stack: ${stack} } }\n`;
+  using files = new LintedDirectory({ "tenants.yaml": tenantsFile("acme") });
+  const environment = { PULUMI_BACKEND_URL: `file://${files.root}` };
+  await using fleet = await SkippingFleet.on(await open());
+  const { journal } = fleet;
+  const request = (...names: string[]) => ({
+    ...{ file: files.path("tenants.yaml"), names, environment, nowMs: fleet.now() },
+  });
+  await addSkip(journal, "former", request("acme"));
+  files.write("tenants.yaml", tenantsFile("acme-2"));
+  await addSkip(journal, "present", request("acme"));
+  expect(await listCurrentSkips(journal, request())).toMatchObject([
+    { name: "acme", stack: "acme", isFormer: true },
+    { name: "acme", stack: "acme-2" },
+  ]);
+  expect(await endSkip(journal, request("acme"))).toMatchObject({
+    skips: [{ stack: "acme-2", reason: "present" }],
+    declared: ["acme"],
+  });
+  expect(await endSkip(journal, request("acme"))).toMatchObject({ skips: [{ stack: "acme" }], declared: [] });
 });

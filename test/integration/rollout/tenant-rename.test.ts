@@ -64,6 +64,18 @@ it("restores the former stack of a tenant renamed by hand", async () => {
   expect(outcome.stdout).toContain("acme keeps the stack t0, with its rollout history and skips.");
 });
 
+it("keeps the key of a tenant whose new name implies another tenant's key", async () => {
+  const first = await rename("tenants:\n  t1: {}\n  t2: {}\n", "t1", "former");
+  expect(first.code, first.stderr).toBe(0);
+  const second = await rename(first.text, "t2", "t1");
+  expect(second.code, second.stderr).toBe(0);
+  const fields = (name: string) =>
+    `{ stack: ${name}, key: { environment: ${name.toUpperCase()}_KEY }, settings: settings/${name}.yaml }`;
+  expect(second.text).toBe(`tenants:\n  former: ${fields("t1")}\n  t1: ${fields("t2")}\n`);
+  const third = await rename(second.text, "former", "t2");
+  expect(third).toMatchObject({ code: 0, text: `tenants:\n  t2: ${fields("t1")}\n  t1: ${fields("t2")}\n` });
+});
+
 it.each([
   ["a name that is taken", "t0", "t1", /has both tenants, "t0" and "t1"/],
   ["a tenant that isn't there", "tt0", "acme", /has neither the tenant "tt0" nor "acme".*did you mean t0/],
