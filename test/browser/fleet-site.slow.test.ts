@@ -77,18 +77,18 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     const status = page.locator("#search-status");
     // The status mentions tenants with incomplete data next to the results.
     const incompleteNotice =
-      " There may be more: the files of t007 can't be used, so what they declare is not known here; t005 could not be read, so what is there beside the files is not known here.";
+      " There may be more: the files of t007 are invalid, so their declarations are unknown; t005 could not be read, so unmanaged entries there are unknown.";
     await status.filter({ hasText: "1 entry." }).waitFor();
     expect(await status.textContent()).toBe(`1 entry.${incompleteNotice}`);
     expect(await page.locator("#results h2").allTextContents()).toEqual([
-      "A domain, a wildcard or a range that covers it",
+      "Domains, wildcards and ranges that cover it",
     ]);
     expect(await page.locator(".hit p").allTextContents()).toEqual([
       "deny shared0.example",
       "Phishing seen in mail · ticket INC-3 · owner mail team",
       "settings/baseline.yaml:3",
       "in 8 tenants: t000, t002, t003, t006, t008, t009, t010, t011",
-      "not there, 1 tenant: t001",
+      "missing at the tenant, 1 tenant: t001",
       "to be added by the next rollout, 1 tenant: t004",
       "declared; the tenant could not be read, 1 tenant: t005",
     ]);
@@ -100,7 +100,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(await rows.count()).toBe(11);
     expect(await rows.first().locator("td").allTextContents()).toEqual([
       "t001",
-      "not there",
+      "missing at the tenant",
       "",
       "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
     ]);
@@ -113,14 +113,14 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(await page.locator(".hit p").allTextContents()).toEqual([
       "allow outlook.com",
       "by hand",
-      "in no file",
-      "there, and declared nowhere, 2 tenants: t001, t002",
+      "not in any file",
+      "unmanaged, 2 tenants: t001, t002",
     ]);
     await page.locator("label", { hasText: "Deny" }).click();
     // The entry is allowed. The message must not suggest that the filtered results are everything.
-    await status.filter({ hasText: "Nothing on the list that is chosen; choose All" }).waitFor();
+    await status.filter({ hasText: "No match in the selected list; choose All" }).waitFor();
     await page.locator("#search").fill("nobody.example");
-    await status.filter({ hasText: "Nothing: no file that can be used declares it" }).waitFor();
+    await status.filter({ hasText: "No match: no valid file declares it" }).waitFor();
     expect(await status.textContent()).toContain(incompleteNotice);
     await page.locator("#search").fill("");
     await page.locator("#search-status:empty").waitFor({ state: "attached" });
@@ -141,12 +141,12 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.waitForURL(/tenants\/t002\.html$/);
     const entries = page.locator("#entry-status");
     await entries.filter({ hasText: "22 entries of 22." }).waitFor();
-    await page.locator("label", { hasText: "Not as declared" }).click();
+    await page.locator("label", { hasText: "Different from the files" }).click();
     await entries.filter({ hasText: "1 entry of 22." }).waitFor();
     expect(await page.locator("#entries td").allTextContents()).toEqual([
       "allow",
       "outlook.com",
-      "there, and declared nowhere, made by Kim Ito, 2026-11-22 16:11 UTC",
+      "unmanaged, created by Kim Ito, 2026-11-22 16:11 UTC",
       "",
       "by hand",
       "",

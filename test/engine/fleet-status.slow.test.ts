@@ -67,7 +67,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
     "missing only-t1.example",
   ]);
   const text = await fleet.begin({}, "fleet", "status").ended;
-  expect(text.stdout).toContain("Never rolled out, and not as their files declare (1 tenant):");
+  expect(text.stdout).toContain("Never rolled out, and different from their files (1 tenant):");
   expect(text.stdout).not.toContain("Drifted");
 
   // Without the journal, a clone reads the last rollout's declarations from the stack.

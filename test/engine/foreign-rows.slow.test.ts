@@ -93,8 +93,8 @@ describe.each([
     service.add({ ...own, id: "again", created_by: "Mei Chen" });
     service.add({ ...own, id: "second", created_by: "Lena Hartmann" });
     const preview = await project.run("preview", "--refresh");
-    expect(preview.output).toMatch(/id again.*made by Mei Chen.*removing the resource deletes it/s);
-    expect(preview.output).toMatch(/id second.*made by Lena Hartmann.*removes all of them/s);
+    expect(preview.output).toMatch(/id again.*created by Mei Chen.*removing the resource deletes it/s);
+    expect(preview.output).toMatch(/id second.*created by Lena Hartmann.*removes all of them/s);
     expect(await project.run(...REFRESH)).toMatchObject({ code: 0 });
     await declare("export {};");
     service.undeletable.add("second");

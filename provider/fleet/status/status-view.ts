@@ -264,7 +264,7 @@ const DIFFERENCE_LABELS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDi
   },
   unattributed: {
     added: "undeclared",
-    changed: "not as declared:",
+    changed: "different from the files:",
     missing: "missing",
     leaving: "leaving",
   },

@@ -89,7 +89,7 @@ function buildRolloutLines(rollout: PastRollout): readonly SafeText[] {
     ...(changes.length === 0 ? [] : [formatChanges(rollout)]),
     ...(rollsBack === undefined
       ? []
-      : [safeText`rolls back ${untrusted(rollsBack)}to ${untrusted(rollsBackTo ?? "")}`]),
+      : [safeText`rolls back ${untrusted(rollsBack)} to ${untrusted(rollsBackTo ?? "")}`]),
     ...describeRolloutMode(task),
     ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
     ...(prunedAt === undefined

@@ -45,7 +45,7 @@ export function resolveStateBackend(environment: NodeJS.ProcessEnv, projectDirec
   if (!environmentUrl && !configuredUrl.startsWith("file://")) {
     const displayName = replacePassword(configuredUrl, "PASSWORD");
     throw new NotAllowedError(
-      `This run does not allow the state backend ${quote(displayName, 300)}from Pulumi.yaml, which would receive the credentials of the run. Nothing was run or sent. If it is intended, set it where the run is started: PULUMI_BACKEND_URL=${quoteShellWord(displayName)}`,
+      `This run does not allow the state backend ${quote(displayName, 300)} from Pulumi.yaml, which would receive the credentials of the run. Nothing was run or sent. If it is intended, set it where the run is started: PULUMI_BACKEND_URL=${quoteShellWord(displayName)}`,
     );
   }
   // The engine runs in another directory.

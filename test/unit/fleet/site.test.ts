@@ -69,9 +69,9 @@ describe("the files of a site", () => {
     ]);
     // The tenant could not be read, so its mail wasn't either.
     expect(own("t005").mail).toBeUndefined();
-    expect(files.get(getTenantPagePath("t005"))).not.toContain("Its mail");
+    expect(files.get(getTenantPagePath("t005"))).not.toContain("Mail");
     expect(files.get(getTenantPagePath("t002"))).toContain(
-      "Its mail: 2 threats and 1 report of users, of the last 30 days. It doesn&#39;t cover IP addresses. No reports: 403",
+      "Mail: 2 threats and 1 report of users, of the last 30 days. It doesn&#39;t cover IP addresses. No reports: 403",
     );
   });
 

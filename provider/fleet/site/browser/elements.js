@@ -4,11 +4,11 @@
 const fleetTold = (() => {
   const LISTS = /** @type {Record<string, string>} */ ({ allow: "allow", deny: "deny", vip: "VIP" });
   const WHATS = /** @type {Record<string, string>} */ ({
-    undeclared: "there, and declared nowhere",
-    ignored: "there, and left alone by its files",
-    leaving: "there, and to go",
-    changed: "changed by hand",
-    missing: "not there",
+    undeclared: "unmanaged",
+    ignored: "unmanaged, and ignored by its files",
+    leaving: "to be removed by the next rollout",
+    changed: "changed outside its files",
+    missing: "missing at the tenant",
     "to-change": "to be changed by the next rollout",
     "to-add": "to be added by the next rollout",
   });
@@ -129,8 +129,8 @@ const fleetTold = (() => {
     const facts = factsOf(entry);
     const { expires, place } = entry;
     const where = [
-      ...(expires === "" ? [] : [expires === "never" ? "never ends" : `until ${expires}`]),
-      ...(place === "" ? ["in no file"] : [place]),
+      ...(expires === "" ? [] : [expires === "never" ? "never expires" : `until ${expires}`]),
+      ...(place === "" ? ["not in any file"] : [place]),
     ].join(" · ");
     return el(
       "li",

@@ -44,7 +44,7 @@ document.addEventListener("DOMContentLoaded", () => {
       return fleetSite.fleet();
     } catch {
       status.textContent =
-        "The site's data can't be loaded. It may have been written anew meanwhile: load the page again.";
+        "The site's data can't be loaded. The site may have been written again in the meantime: reload the page.";
       return undefined;
     }
   };
@@ -80,8 +80,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const unusable = named(isUntold);
     const unread = named((tenant) => UNREAD.has(tenant.standing) && !isUntold(tenant));
     const why = [
-      unusable && `the files of ${unusable} can't be used, so what they declare is not known here`,
-      unread && `${unread} could not be read, so what is there beside the files is not known here`,
+      unusable && `the files of ${unusable} are invalid, so their declarations are unknown`,
+      unread && `${unread} could not be read, so unmanaged entries there are unknown`,
     ].filter((one) => one !== "");
     return why.length === 0 ? "" : ` There may be more: ${why.join("; ")}.`;
   };
@@ -116,8 +116,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const { exact, covering, containing, isMore } = fleetSearch.search(index, typed, { list });
       const groups = /** @type {const} */ ([
         ["The same value", exact],
-        ["A domain, a wildcard or a range that covers it", covering],
-        ["Also found", containing],
+        ["Domains, wildcards and ranges that cover it", covering],
+        ["Other matches", containing],
       ]);
       const parts = groups.flatMap(([title, numbers]) => {
         if (numbers.length === 0) return [];
@@ -134,8 +134,8 @@ document.addEventListener("DOMContentLoaded", () => {
         list !== "" &&
         Object.values(fleetSearch.search(index, typed)).some((some) => Array.isArray(some) && some.length > 0);
       const nothing = isElsewhere
-        ? "Nothing on the list that is chosen; choose All to see where else it is."
-        : "Nothing: no file that can be used declares it, and no tenant that was read holds it.";
+        ? "No match in the selected list; choose All to search every list."
+        : "No match: no valid file declares it, and no tenant that could be read has it.";
       const found = many === 0 ? nothing : `${isMore ? "More than " : ""}${counted(many, "entry")}.`;
       status.textContent = found + untoldOf(fleet);
     };
@@ -219,7 +219,7 @@ document.addEventListener("DOMContentLoaded", () => {
     let most = MOST;
     /** @param {(typeof told)[number]} one */
     const rowOf = ({ entry, odd }) => {
-      const what = odd === undefined ? (own.isRead ? "as declared" : "not read") : (WHATS[odd[1]] ?? odd[1]);
+      const what = odd === undefined ? (own.isRead ? "unchanged" : "not read") : (WHATS[odd[1]] ?? odd[1]);
       const by = odd === undefined ? [] : [odd[2] && `by ${odd[2]}`, odd[3]].filter((one) => one !== "");
       const facts = factsOf(entry);
       /** One that is empty has no name where names stand beside what they are of. @param {string} label @param {(Node | string)[]} parts */
@@ -235,12 +235,12 @@ document.addEventListener("DOMContentLoaded", () => {
             "span",
             odd === undefined || odd[1] === "ignored" ? {} : { class: "odd" },
             what,
-            ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))]),
+            ...(by.length === 0 ? [] : [", created ", bdi(by.join(", "))]),
           ),
         ),
-        ...(mail === undefined ? [] : [cell("Its mail", ...mailOf(mail.get(entry.number)))]),
+        ...(mail === undefined ? [] : [cell("Mail", ...mailOf(mail.get(entry.number)))]),
         cell("Why", ...(facts.length === 0 ? [] : [el("span", {}, ...facts)])),
-        cell("Ends", ...(entry.expires === "" ? [] : [entry.expires])),
+        cell("Expires", ...(entry.expires === "" ? [] : [entry.expires])),
         cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
       );
     };
@@ -258,7 +258,7 @@ document.addEventListener("DOMContentLoaded", () => {
       more.textContent = `Show ${(found.length - most).toLocaleString("en-US")} more`;
       status.textContent =
         told.length === 0 && !own.isRead
-          ? "None is known here: its files can't be used, or it could not be read."
+          ? "Unknown: its files are invalid, or it could not be read."
           : `${counted(found.length, "entry")} of ${told.length.toLocaleString("en-US")}.`;
     };
     const anew = () => {
@@ -283,7 +283,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const value = fragment();
       title.replaceChildren(value === "" ? "No entry" : bdi(value));
       if (value === "") {
-        status.textContent = "Look for one on the overview.";
+        status.textContent = "Search for one on the overview.";
         return;
       }
       document.title = value.slice(0, 100);
@@ -292,7 +292,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const own = fleetSite.entries.filter((entry) => entry.value === value);
       const found =
         own.length === 0
-          ? "No file that can be used declares it, and no tenant that was read holds it."
+          ? "No valid file declares it, and no tenant that could be read has it."
           : `${counted(own.length, "entry")} of this value.`;
       status.textContent = found + untoldOf(fleet);
       body.replaceChildren(...own.map((entry) => sectionOf(entry, fleet)));
@@ -309,7 +309,7 @@ document.addEventListener("DOMContentLoaded", () => {
     );
     const facts = factsOf(entry);
     const ends =
-      entry.expires === "" ? "no end is given" : entry.expires === "never" ? "never ends" : `until ${entry.expires}`;
+      entry.expires === "" ? "no expiry date" : entry.expires === "never" ? "never expires" : `until ${entry.expires}`;
     const shown = holders.slice(0, 1_000);
     const hasMail = shown.some(({ tenant }) => tenant.mail !== undefined);
     const rows = shown.map(({ tenant, what, by, at, mail }) =>
@@ -317,11 +317,11 @@ document.addEventListener("DOMContentLoaded", () => {
         "tr",
         what === "" || what === WHATS["ignored"] ? {} : { class: "odd" },
         el("td", { "data-label": "Tenant" }, tenantLink(tenant, "")),
-        el("td", { "data-label": "There" }, what === "" ? "as declared" : what),
+        el("td", { "data-label": "At the tenant" }, what === "" ? "unchanged" : what),
         ...[[by, at].filter((one) => one !== "").join(", ")].map((made) =>
-          el("td", made === "" ? {} : { "data-label": "Made" }, bdi(made)),
+          el("td", made === "" ? {} : { "data-label": "Created" }, bdi(made)),
         ),
-        ...(hasMail ? [el("td", mail === "" ? {} : { "data-label": "Its mail" }, bdi(mail))] : []),
+        ...(hasMail ? [el("td", mail === "" ? {} : { "data-label": "Mail" }, bdi(mail))] : []),
       ),
     );
     const left = holders.length - shown.length;
@@ -331,7 +331,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return el(
       "section",
       {},
-      el("h2", {}, badge(entry.list), " ", bdi(entry.place === "" ? "declared nowhere" : entry.place)),
+      el("h2", {}, badge(entry.list), " ", bdi(entry.place === "" ? "not declared" : entry.place)),
       ...(facts.length === 0 ? [] : [el("p", {}, ...facts)]),
       el(
         "p",
@@ -347,7 +347,11 @@ document.addEventListener("DOMContentLoaded", () => {
           "table",
           {},
           el("caption", {}, caption),
-          el("thead", {}, el("tr", {}, th("Tenant"), th("There"), th("Made"), ...(hasMail ? [th("Its mail")] : []))),
+          el(
+            "thead",
+            {},
+            el("tr", {}, th("Tenant"), th("At the tenant"), th("Created"), ...(hasMail ? [th("Mail")] : [])),
+          ),
           el("tbody", {}, ...rows),
         ),
       ),

@@ -73,15 +73,15 @@ ${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListChoices({ id: "list-odd", value: "odd", label: "Not as declared" })}</div>
+<div class="filters">${renderListChoices({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
 <p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",
       "Value",
       "At the tenant",
-      ...(entries.mail === undefined ? [] : ["Its mail"]),
+      ...(entries.mail === undefined ? [] : ["Mail"]),
       "Why",
-      "Ends",
+      "Expires",
       "Declared at",
     ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody id="entries"></tbody></table></div>
 <button type="button" id="more" hidden>Show more</button></section>
@@ -114,10 +114,10 @@ function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
     ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} not applied by a rollout yet`] : []),
     ...(unattributed.length > 0
       ? [
-          `${formatCount(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "for an unknown time" : "before any rollout"}`,
+          `${formatCount(unattributed.length, "entry", "entries")} different from the files, ${standing === "not-known" ? "for an unknown time" : "before any rollout"}`,
         ]
       : []),
-    `${formatCount(unchanged, "entry", "entries")} as declared`,
+    `${formatCount(unchanged, "entry", "entries")} unchanged`,
   ];
   return standing === "in-step"
     ? safeText`All ${formatCount(unchanged, "entry matches its files", "entries match their files")}.`
@@ -173,7 +173,7 @@ function buildTenantFacts({
 function renderMailNote(mail: EntryMailEvidence | undefined): Html | undefined {
   if (mail === undefined) return undefined;
   const { days, threats, reports, missing } = mail;
-  const summary = `Its mail: ${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the last ${formatCount(days, "day")}. It doesn't cover IP addresses.`;
+  const summary = `Mail: ${formatCount(threats, "threat")} and ${formatCount(reports, "report")} of users, of the last ${formatCount(days, "day")}. It doesn't cover IP addresses.`;
   return html`<p class="source">${[summary, ...missing].join(" ")}</p>`;
 }
 

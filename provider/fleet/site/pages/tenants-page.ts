@@ -47,7 +47,7 @@ function renderTenantOverviewRow(tenant: TenantStatus): Html {
   const differenceText = [
     ...(drift.length > 0 ? [`${formatNumber(drift.length)} drifted`] : []),
     ...(behind.length > 0 ? [`${formatNumber(behind.length)} behind`] : []),
-    ...(unattributed.length > 0 ? [`${formatNumber(unattributed.length)} not as declared`] : []),
+    ...(unattributed.length > 0 ? [`${formatNumber(unattributed.length)} different from the files`] : []),
   ].join(", ");
   const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const renderCell = (label: string, content: string | Html) =>
