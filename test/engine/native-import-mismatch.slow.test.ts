@@ -29,7 +29,7 @@ it.each([
   const { code, output } = await project.run("up", "--yes", ...args);
   expect(code).not.toBe(0);
   expect(output).toMatch(
-    /The import is for (?:allow other\.example, and the program declares deny evil\.example|pay@acme\.example, and the program declares ceo@acme\.example)\. Nothing was imported\./,
+    /The import is for (?:allow other\.example, but the program declares deny evil\.example|pay@acme\.example, but the program declares ceo@acme\.example)\. Nothing was imported\./,
   );
   // Without a preview, the engine has stored the failed import, but its outputs don't identify anything.
   for (const outputs of await outputsInState()) expect(Object.keys(outputs ?? {})).toEqual(["failedImport"]);

@@ -33,7 +33,7 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
   );
   expect(code).not.toBe(0);
   expect(output).toMatch(
-    /\d+ of 400 entries could not be brought[\s\S]*The run was cancelled, so POST \S+ at \S+ was not sent\. [\s\S]*\[ERR_CANCELLED\]/,
+    /\d+ of 400 entries could not be applied[\s\S]*The run was cancelled, so POST \S+ at \S+ was not sent\. [\s\S]*\[ERR_CANCELLED\]/,
   );
   const done = list.written();
   expect(done.length).toBeGreaterThanOrEqual(AT);

@@ -114,7 +114,7 @@ it.skipIf(missing)(
 `,
     );
     const other = await upHeld();
-    expect(other.output).toContain("the review did not show that it would be deny without a comment");
+    expect(other.output).toContain("the review didn't show that it would be deny without a comment");
     const written = writesOf(sandbox);
     expect(written.filter((line) => !line.startsWith("DELETE"))).toEqual([]);
 

@@ -120,7 +120,7 @@ it("serves consecutive runs from one manually started plugin", async () => {
     const { code, output } = await project.runWith(attached, ...up);
     expect(code).toBe(0);
     expect(findFirstDiagnostic(LENA, output)).toMatch(
-      /^lena\.hartmann@acme\.example isn't a VIP any more, and stays excluded/,
+      /^lena\.hartmann@acme\.example is no longer a VIP, and stays excluded/,
     );
     expect(printed).toEqual([]);
 
@@ -185,7 +185,7 @@ it("runs `pulumi do` with nothing but the environment", async () => {
 
   // The environment's API key is never sent to a base URL from an argument.
   const elsewhere = await run("VipEmployee", "list", "--email-security:base-url", "https://other.example");
-  expect(elsewhere.output).toMatch(/Give apiKey to the Provider of `pulumi do`/);
+  expect(elsewhere.output).toMatch(/Set apiKey on the Provider of `pulumi do`/);
   // The same arguments work with a stack.
   const lena = ["create", "treasury", "--email", LENA, "--yes"];
   expect(await project.run("do", "email-security:index:VipEmployee", ...lena)).toMatchObject({ code: 0 });

@@ -54,7 +54,7 @@ it("deletes nothing when resources move to an explicit Provider", async () => {
   const alias = `${sandbox.url.replace("127.0.0.1", "localhost")}/`;
   await project.write(one(alias, "-renamed", { name: "acme-rotated", key: "sandbox-acme-console" }));
   const moved = await project.up();
-  expect(moved).toContain("stays: another Provider of the program manages it");
+  expect(moved).toContain("another Provider of the program manages it");
   expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
   expect(sandbox.allowDenyEntries("acme")).toEqual(before);
   expect(sandbox.vips("acme").map(({ email }) => email)).toEqual(vips);
