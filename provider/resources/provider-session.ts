@@ -163,7 +163,7 @@ export class ProviderSession implements Session {
 
   /** Stops all requests to the service. Further calls fail with `ERR_CANCELLED`. */
   cancel(): void {
-    this.#abortController.abort(new RunCancelledError("the run was canceled"));
+    this.#abortController.abort(new RunCancelledError("the run was cancelled"));
   }
 
   /** Cancels the session and closes everything open or shared, for a process that moves on to another tenant. */

@@ -25,7 +25,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   // A stack that has never run has no declarations.
   await its.declare(settings(TODAY));
   const early = await onlyExpired();
-  expect(early.output).toContain('The stack "dev" holds no TenantSettings');
+  expect(early.output).toContain('The stack "dev" has no TenantSettings');
   expect(early.code).toBe(1);
   expect((await its.apply()).code).toBe(0);
   const none = await onlyExpired();

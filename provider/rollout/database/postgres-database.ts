@@ -241,7 +241,7 @@ class PostgresDatabase implements Database {
     const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setInterval(() => {
       if (this.#busyTimeout.isExceeded(startedAt, Number.POSITIVE_INFINITY)) {
-        reject(new DatabaseError(`${this.#connection.name} had not responded when the operation was canceled.`));
+        reject(new DatabaseError(`${this.#connection.name} had not responded when the operation was cancelled.`));
       }
     }, CHECK_INTERVAL_MS);
     try {

@@ -55,7 +55,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_WRONG_ENVELOPE: CHECK_SERVICE_ADDRESS,
   ERR_RESPONSE_TOO_LARGE: CHECK_SERVICE_ADDRESS,
   ERR_LIST_UNSTABLE: { action: "Wait until nothing else changes the tenant" },
-  ERR_CANCELLED: { action: "Nothing needs to be fixed: the run was canceled" },
+  ERR_CANCELLED: { action: "Nothing needs to be fixed: the run was cancelled" },
   ERR_CUSTOM_TIMEOUT: { action: "Wait until the service is healthy, or increase `customTimeouts`" },
   ERR_NO_TOKEN: {
     action: "Nothing needs to be fixed: the run ended, or lost the tenant, before it was finished",

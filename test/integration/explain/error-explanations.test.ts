@@ -96,7 +96,7 @@ const PROVOKED: Provocations<QuickCode> = {
   },
   ERR_CANCELLED: async () => {
     const cancelled = new AbortController();
-    cancelled.abort(new RunCancelledError("the run was canceled"));
+    cancelled.abort(new RunCancelledError("the run was cancelled"));
     const client = createTenantClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
   },

@@ -49,7 +49,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
     database.shortenBusyTimeout(0);
     await expect(slow).rejects.toMatchObject({
       code: "ERR_ROLLOUT_DATABASE",
-      message: expect.stringContaining("had not responded when the operation was canceled"),
+      message: expect.stringContaining("had not responded when the operation was cancelled"),
     });
     await server.stop();
     await expect(database.query("select 1 as one")).rejects.toMatchObject({ code: "ERR_ROLLOUT_DATABASE" });
