@@ -234,10 +234,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const ownContent = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
       const unmanagedCount = entries.length - Object.keys(ownContent).length;
       const inputs = state as unknown as Inputs;
-      if (unmanagedCount > 0) {
-        const staysText = unmanagedCount === 1 ? "stays" : "stay";
-        context.log(`${formatItemCount(unmanagedCount, kind)} that this list never declared ${staysText} unchanged.`);
-      }
+      if (unmanagedCount > 0)
+        context.log(`Left unchanged: ${formatItemCount(unmanagedCount, kind)} that this list never declared.`);
       if (inputs.onDelete === "keep") {
         logKept(kind, ownContent, {}, context);
         return;

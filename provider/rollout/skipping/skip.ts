@@ -89,7 +89,7 @@ export async function endSkip(journal: Journal, request: SkipRequest): Promise<U
   };
 }
 
-/** A skip, as far as the targets file tells whose it is. */
+/** A skip, compared with the targets file. */
 export interface CurrentSkip extends Skip {
   /** Whether the targets file no longer names its tenant. It may name another one of that name. Default: false. */
   readonly isFormer?: boolean;

@@ -29,7 +29,7 @@ it("commits only the settings file, on a new branch", async () => {
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
   expect(run.stderr).toMatch(
-    /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which is now checked out; `git switch main` goes back\.\n$/,
+    /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which is now checked out; `git switch main` switches back\.\n$/,
   );
   expect(run.code).toBe(0);
   expect(directory.git("show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(

@@ -137,7 +137,7 @@ it("leaves a linked worktree clean when its hook reformats files", async () => {
   repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
   repository.program(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
   const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)("add", "deny", "evil.example", "--commit");
-  expect(run.stderr).toMatch(/; `git switch other` goes back\.\n$/);
+  expect(run.stderr).toMatch(/; `git switch other` switches back\.\n$/);
   expect(run.code).toBe(0);
   expect(repository.git("-C", worktree, "status", "--porcelain")).toBe("");
   expect(repository.git("-C", worktree, "show", "HEAD:mail/settings.yaml")).toContain("# formatted");

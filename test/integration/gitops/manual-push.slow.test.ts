@@ -69,7 +69,7 @@ it("shows commands to add a missing remote and push", async () => {
   repository.git("init", "--quiet", "--bare", remote.path);
   const email = commandLine(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
-  expect(run.stderr).toContain("It was not pushed: this repository has no remote. Add one by ");
+  expect(run.stderr).toContain("It was not pushed: this repository has no remote. Add one with ");
   const commands = commandsOf(run);
   const again = await email(...ADD);
   expect(again.stderr).toContain(
@@ -157,6 +157,6 @@ it("pushes from a detached HEAD in a linked worktree", async () => {
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "--detach", worktree);
   const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)(...ADD);
-  expect(run.stderr).toContain("which you are on now.\nPushed to origin.\n");
+  expect(run.stderr).toContain("which is now checked out.\nPushed to origin.\n");
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
 });

@@ -84,7 +84,7 @@ describe("an interrupted attempt", () => {
     { planned: { added: 0, changed: 0, removed: 3 }, mayEmpty: true },
     { planned: { added: 1, changed: 0, removed: 3 }, mayEmpty: false },
     { planned: { added: 0, changed: 1, removed: 3 }, mayEmpty: false },
-    // What a plan doesn't touch stays.
+    // Untouched content stays.
     { planned: { added: 0, changed: 0, removed: 2 }, lasting: getObservedIdentity(AT, BEFORE), mayEmpty: false },
   ])("leaves a tenant empty or not: $planned", ({ mayEmpty, ...summary }) => {
     expect(mayEmptyTenant(summary as TenantSummary)).toBe(mayEmpty);
