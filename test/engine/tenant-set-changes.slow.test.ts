@@ -67,6 +67,13 @@ const change = fc.oneof(
         if (tenant !== undefined) tenants.set(one, { ...tenant, allow: value });
       },
   ),
+  name.map(
+    (one): Change =>
+      (tenants) => {
+        const tenant = tenants.get(one);
+        if (tenant !== undefined) tenants.set(one, { ...tenant, isRenamedHost: tenant.isRenamedHost !== true });
+      },
+  ),
 );
 
 /** Removes a tenant, and renames another one to its name. The renamed tenant keeps its stack, or loses it. */

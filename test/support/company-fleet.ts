@@ -21,6 +21,8 @@ export interface TenantDeclaration {
   readonly allow: string;
   /** Its stack. Default: its name. */
   readonly stack?: string;
+  /** Whether it reaches the service by another name of its host. Default: false. */
+  readonly isRenamedHost?: boolean;
 }
 
 export type NamedTenants = ReadonlyMap<string, TenantDeclaration>;
@@ -29,7 +31,12 @@ interface TenantsFile {
   readonly tenants: Readonly<
     Record<
       string,
-      { readonly key: { readonly environment: string }; readonly settings?: string; readonly stack?: string }
+      {
+        readonly key: { readonly environment: string };
+        readonly settings?: string;
+        readonly stack?: string;
+        readonly baseUrl?: string;
+      }
     >
   >;
 }
@@ -40,6 +47,8 @@ interface Clone {
   /** Runs the same command, two days later. */
   readonly later: CommandLine;
   tenants: NamedTenants;
+  /** The names under which stacks were skipped. Clones that share a journal share them. */
+  readonly skipped: Map<string, string>;
 }
 
 const PRUNE = ["rollout", "prune", "--older-than", "1d", "--yes"];
@@ -58,6 +67,7 @@ const OVERVIEW = "deny: [evil.example]\n";
  *
  * - A service tenant is only written to under the name of a tenant that the clone's file declares, with that tenant's
  *   key.
+ * - A tenant that a journal's rollouts skip is not written to with that journal.
  * - With one stack, only one service tenant is ever written to, whatever the tenant is called.
  * - After a successful rollout, each of its tenants holds what its files declare, and nothing else that a rollout has
  *   added, except what a tenant held when it left all files.
@@ -98,6 +108,7 @@ export class CompanyFleet implements AsyncDisposable {
     };
     const fleet = await Fleet.start({ tenants: SERVICES.length, scenario, environment });
     if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.directory, "journal.db");
+    const sharedSkips = new Map<string, string>();
     const clones = await Promise.all(
       [".one", ".two"].map(async (name): Promise<Clone> => {
         const directory = join(fleet.directory, name);
@@ -108,6 +119,7 @@ export class CompanyFleet implements AsyncDisposable {
           run: commandLine(directory, fleet.environment),
           later: commandLine(directory, later),
           tenants: new Map(),
+          skipped: hasPeople ? new Map<string, string>() : sharedSkips,
         };
       }),
     );
@@ -128,8 +140,8 @@ export class CompanyFleet implements AsyncDisposable {
   /** Edits a clone's files by hand; the other clone's too if it pulls. */
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
-      ([name, { service, isSecondKey, allow, stack }]) =>
-        `${name}: ${keyOf(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}`,
+      ([name, { service, isSecondKey, allow, stack, isRenamedHost = false }]) =>
+        `${name}: ${keyOf(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
     );
     this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
@@ -176,9 +188,11 @@ export class CompanyFleet implements AsyncDisposable {
       const first = second === undefined ? (this.#first.get(stack) ?? tenant) : tenant;
       if (first !== tenant) this.#fail(`${tenant} was written to with the stack ${stack}, as ${first} before`);
       this.#first.set(stack, tenant);
+      if (clone.skipped.has(stack)) this.#fail(`${tenant} was written to, although its stack ${stack} is skipped`);
       if (id !== undefined) this.#noteBefore(id, tenant, held.get(tenant) ?? []);
     }
     if (args[0] === "tenant") await this.#read(clone);
+    if (run.code === 0) noteSkip(clone, args);
     return run;
   }
 
@@ -253,9 +267,11 @@ export class CompanyFleet implements AsyncDisposable {
 
   async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
-    const lines = [...tenants].map(([name, { service, isSecondKey, stack }]) => {
+    const renamedHost = this.#fleet.sandbox.url.replace("127.0.0.1", "localhost");
+    const lines = [...tenants].map(([name, { service, isSecondKey, stack, isRenamedHost = false }]) => {
       const key = `key: { environment: ${keyOf(service, isSecondKey)} }`;
-      return `  ${name}: { ${key}${stack === undefined ? "" : `, stack: ${stack}`} }\n`;
+      const address = isRenamedHost ? `, baseUrl: "${renamedHost}"` : "";
+      return `  ${name}: { ${key}${stack === undefined ? "" : `, stack: ${stack}`}${address} }\n`;
     });
     const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
     await writeFile(
@@ -269,13 +285,15 @@ export class CompanyFleet implements AsyncDisposable {
   /** Rereads the files after a command that edits them. */
   async #read(clone: Clone): Promise<void> {
     const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
-    const named = Object.entries(file.tenants).map(async ([name, { key, settings, stack }]) => {
+    const named = Object.entries(file.tenants).map(async ([name, { key, settings, stack, baseUrl }]) => {
       const path = join(clone.directory, settings ?? `settings/${name}.yaml`);
       const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
       const { environment } = key;
       const isSecondKey = environment.endsWith("_SECOND_KEY");
       const service = environment.slice(0, 2).toLowerCase();
-      return [name, { service, isSecondKey, allow: allow[0], ...(stack !== undefined && { stack }) }] as const;
+      const isRenamedHost = baseUrl?.includes("localhost") ?? false;
+      const declaration = { service, isSecondKey, allow: allow[0], isRenamedHost };
+      return [name, { ...declaration, ...(stack !== undefined && { stack }) }] as const;
     });
     clone.tenants = new Map(await Promise.all(named));
     this.#noteLeft();
@@ -301,6 +319,19 @@ export class CompanyFleet implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#fleet[Symbol.asyncDispose]();
   }
+}
+
+/** Records the skips that a successful command began or ended. */
+function noteSkip({ skipped, tenants }: Clone, [command, subcommand, name = ""]: readonly string[]): void {
+  if (command !== "rollout") return;
+  const stack = stackOf(name, tenants);
+  if (subcommand === "skip") skipped.set(stack, name);
+  if (subcommand !== "unskip") return;
+  // A declared tenant comes before former ones of its name.
+  if (tenants.has(name) && skipped.delete(stack)) return;
+  const declaredStacks = new Set([...tenants.keys()].map((one) => stackOf(one, tenants)));
+  for (const [other, skippedName] of skipped)
+    if (skippedName === name && !declaredStacks.has(other)) skipped.delete(other);
 }
 
 /** Returns the name of the variable that holds a service tenant's key. */
