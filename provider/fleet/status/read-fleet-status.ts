@@ -179,7 +179,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
           formerStack,
           mismatch,
           acceptedSeq: record?.acceptedSeq,
-          lastRollout: findOtherJournalsRollout(record?.marker, applied, lastApplied),
+          lastRollout: findOtherJournalsRollout(record?.marker ?? cachedState?.marker, applied, lastApplied),
         }),
       };
     },

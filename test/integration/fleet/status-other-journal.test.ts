@@ -16,7 +16,7 @@ const SETTINGS = "version: 1\ndeny: [evil.example]\n";
 function writeState(
   base: string,
   denies: readonly string[],
-  marker: { readonly rollout: string; readonly seq: number },
+  marker: { readonly rollout: string; readonly seq: number; readonly identity?: object },
 ) {
   const directory = join(base, ".pulumi", "stacks", "p");
   mkdirSync(directory, { recursive: true });
@@ -42,12 +42,20 @@ function writeState(
   writeFileSync(join(directory, "acme.json"), JSON.stringify({ version: 3, checkpoint }));
 }
 
+/** What a service without creation dates shows of a tenant. */
+const IDENTITY = { address: "loopback 80", entries: 1, unique: [], counted: [], numbers: [], dates: 0 };
+
 it.each([
   ["uses the stack's lists if a later rollout of another journal changed it", { seq: 9 }, "behind"],
   ["uses the journal's lists if its own rollout is later", { seq: 1 }, "drifted"],
   ["uses the journal's lists if the marker names its own rollout", { seq: 9, isOwn: true }, "drifted"],
+  ["names a later rollout of another journal that left the tenant in step", { seq: 9 }, "in-step"],
 ])("%s", async (_claim, { seq, isOwn = false }: { seq: number; isOwn?: boolean }, standing) => {
-  const tenant = tenantWith("acme", [entry("deny", "evil.example"), entry("deny", "hotfix.example")]);
+  const held = standing === "in-step" ? ["evil.example"] : ["evil.example", "hotfix.example"];
+  const tenant = tenantWith(
+    "acme",
+    held.map((value) => entry("deny", value)),
+  );
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenant] } });
   try {
     using directory = new LintedDirectory({
@@ -66,8 +74,8 @@ tenants: { acme: {} }
     // The journal's first rollout is only there so that a marker can have a lower number than the second.
     await journal.rollout(files, { acme: "unchanged" });
     const own = await journal.rollout(files, { acme: "unchanged" });
-    const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq };
-    writeState(directory.root, ["evil.example", "hotfix.example"], marker);
+    const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: IDENTITY };
+    writeState(directory.root, held, marker);
 
     const { stdout } = await emailSecurity(
       directory.root,
@@ -80,7 +88,16 @@ tenants: { acme: {} }
     );
     const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
     expect([acme?.standing, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
-      standing === "behind" ? ["behind", 0, ["no longer declared"]] : ["drifted", 1, []],
+      standing === "behind"
+        ? ["behind", 0, ["no longer declared"]]
+        : standing === "drifted"
+          ? ["drifted", 1, []]
+          : ["in-step", 0, []],
+    );
+    expect(acme?.lastRollout).toEqual(
+      seq > 2 && !isOwn
+        ? { id: marker.rollout, at: "2026-11-12T12:00:00.000Z" }
+        : expect.objectContaining({ id: own, wave: expect.any(String) }),
     );
   } finally {
     await sandbox.close();
