@@ -61,7 +61,9 @@ it("imports by id, natural key and mailbox without later changes", async () => {
   expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
   const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIETLY);
   expect(unreadable.code).not.toBe(0);
-  expect(unreadable.output).toMatch(/"deny:not a domain!" names no entry: .*Nothing was imported\. \[ERR_IMPORT\]/);
+  expect(unreadable.output).toMatch(
+    /"deny:not a domain!" doesn't identify an entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
+  );
 
   const { resources } = await project.state();
   const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));

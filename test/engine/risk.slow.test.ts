@@ -25,7 +25,7 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
     const misspelt = await project.run("preview");
     expect(misspelt.code).not.toBe(0);
     expect(misspelt.output).toContain(
-      'The stack\'s configuration has "email-security:ownDomain", which nobody reads (`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?',
+      'The stack\'s configuration has "email-security:ownDomain", which is unknown (`pulumi config rm email-security:ownDomain` removes it); did you mean ownDomains?',
     );
   }
   await project.succeed("config", "rm", "email-security:ownDomain");

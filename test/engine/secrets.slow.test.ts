@@ -8,7 +8,7 @@ it("exposes a key only when secrets are requested", async () => {
   await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
-  expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` asks for it.");
+  expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
   expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.succeed("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {

@@ -18,7 +18,7 @@ const keyOf = (tenant: string): Record<string, string> => ({
   EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
 });
 
-const ALL_GONE = /nothing of what this stack's state says is there/;
+const ALL_GONE = /none of the elements in this stack's state exist/;
 const OTHER_PEOPLE = /people have mailboxes of "\w+\.example"/;
 
 const ENTRIES = `

@@ -158,7 +158,7 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   its.sandbox.clearRequests();
   const up = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(
-    /deny typed\.example is not there, but the review didn't show that it would be deny: "INC-9"/,
+    /deny typed\.example is missing, but the review didn't show that it would be deny: "INC-9"/,
   );
   expect(writesOf(its.sandbox)).toEqual([]);
 });
