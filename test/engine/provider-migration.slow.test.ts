@@ -41,7 +41,7 @@ it("deletes nothing when one run drops one provider for the other", async () => 
       `${ENTRY} on the deny list is kept: the program declares it.`,
       `${VIP} stays a VIP: the program declares it.`,
       "2 entries are kept: the program declares them (deny one.example, allow two.example).",
-      "1 VIP stays: the program declares it (diego.santos@acme.example).",
+      "1 VIP is kept: the program declares it (diego.santos@acme.example).",
       `Adopted ${ENTRY} on the deny list`,
     ]) {
       expect(output).toContain(sentence);

@@ -263,7 +263,7 @@ describe("exclusive mode", () => {
     await add(tenant, "deny", "clicked.example");
     await list.up(exclusive({ "evil.example": "deny" }));
     await list.refresh();
-    expect((await list.destroy()).printed).toContain("1 entry that this list never declared stays unchanged.");
+    expect((await list.destroy()).printed).toContain("Left unchanged: 1 entry that this list never declared.");
     expect(Object.keys(await held(tenant))).toEqual(["clicked.example"]);
   });
 
