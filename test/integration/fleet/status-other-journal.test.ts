@@ -42,7 +42,7 @@ function writeState(
   writeFileSync(join(directory, "acme.json"), JSON.stringify({ version: 3, checkpoint }));
 }
 
-/** What a service without creation dates shows of a tenant. */
+/** The identity of a tenant of a service that gives no creation dates. */
 const IDENTITY = { address: "loopback 80", entries: 1, unique: [], counted: [], numbers: [], dates: 0 };
 
 it.each([
