@@ -45,21 +45,24 @@ export function parseMailbox(text: string): Parsed<string> {
  * they can't be declared; these have a canonical form too. Any other text that can't be parsed becomes lower case.
  */
 export function canonicalizeValue(value: string): string {
-  const text = value.trim().replace(BRACKETED_ADDRESS, "$1$2");
+  const text = value.trim();
   const parsed = parseExactly(text);
   return parsed.ok ? parsed.value.canonical : (formatCanonicalPattern(text) ?? text.toLowerCase());
 }
 
 /** Matches `[2001:db8::1]`, `[2001:db8::]/32` and the address literals of SMTP: `[192.0.2.1]`, `[IPv6:2001:db8::1]`. */
-const BRACKETED_ADDRESS = /^\[(?:IPv6:)?(?=[^\]]*[\d:])([\da-f:.]+)\](\/\d{1,3})?$/i;
+const BRACKETED_ADDRESS = /^\[(?:IPv6:)?([\da-f:.]+)\](\/\d{1,3})?$/i;
 
 /**
  * Returns `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, and `*@*.wild.example` for
- * `@*.wild.example`. Also handles ranges of addresses.
+ * `@*.wild.example`. Also handles ranges of addresses, and addresses in brackets.
  */
 function formatCanonicalPattern(text: string): string | undefined {
   const [, mailboxPrefix, subdomainPrefix, domainText = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
-  if (mailboxPrefix === undefined && subdomainPrefix === undefined) return parseAddressRange(text)?.canonical;
+  if (mailboxPrefix === undefined && subdomainPrefix === undefined) {
+    const address = text.replace(BRACKETED_ADDRESS, "$1$2");
+    return parseSingleAddress(address) ?? parseAddressRange(address)?.canonical;
+  }
   const domain = parseDomain(domainText);
   const prefix = `${mailboxPrefix === undefined ? "" : "*@"}${subdomainPrefix === undefined ? "" : "*."}`;
   // A top-level domain alone isn't a valid value, but a wildcard may cover everything below it.

@@ -168,8 +168,7 @@ function formatRowCreation(row: TenantOccurrence | undefined): string {
   const { list, by, at, source } = row ?? {};
   const sourceText = source === undefined ? "" : `, source ${excerpt(source)}`;
   if (by === undefined && at === undefined) return `its creator is unknown${sourceText}`;
-  const verb = list === "vip" ? "added" : "created";
-  return `${verb}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
+  return `${list === "vip" ? "added" : "created"}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
 }
 
 function describeOccurrence(

@@ -26,11 +26,9 @@ export function buildStatusAdvice(
 ): readonly StatusAdvice[] {
   const renamed = tenants.filter(({ formerStack }) => formerStack !== undefined);
   // A new rollout can't include the tenants of an unfinished one.
-  const unfinished = tenants.flatMap(({ standing, notReachedBy }) =>
-    notReachedBy !== undefined && standing !== "in-step" && isOpenState(notReachedBy.rolloutState)
-      ? [notReachedBy]
-      : [],
-  );
+  const unfinished = tenants
+    .filter((tenant) => tenant.standing !== "in-step" && isInUnfinishedRollout(tenant))
+    .flatMap(({ notReachedBy }) => notReachedBy ?? []);
   const differing = tenants.filter(
     (tenant) =>
       tenant.skipped === undefined &&

@@ -45,7 +45,7 @@ export function extractErrorCode(error: unknown): string {
 
 /** The summary of a list that was not applied: how many of how many, and what to do. */
 const NOT_APPLIED_PATTERN =
-  /^(\d+ of \d+ .+ could not be (?:brought to what is declared|applied)); the reasons are below(\..*?)(?: (?:Mend them, or|Fix what the reasons name,|Fix the reported causes,) .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
+  /^(\d+ of \d+ .+ could not be applied); the reasons are below(\..*?)(?: Fix the reported causes, .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
 /** A reason below that summary: its subject, the cause and its code. */
 const REASON_PATTERN = /^(.+?): (.+ \[ERR_[A-Z_]+\])$/;
 

@@ -137,7 +137,8 @@ function selectSkips(
 ): readonly CurrentSkip[] {
   const ownSkips = activeSkips.filter((candidate) => candidate.project === project && candidate.backend === backend);
   if (name.includes("*")) {
-    const matchingSkips = ownSkips.filter((candidate) => compileGlob(name)(candidate.name));
+    const matches = compileGlob(name);
+    const matchingSkips = ownSkips.filter((candidate) => matches(candidate.name));
     if (matchingSkips.length > 0) return matchingSkips;
   }
   const ownByName = ownSkips.filter((candidate) => candidate.name === name);

@@ -75,13 +75,8 @@ export function planTenantRename(file: string, currentName: string, name: string
     return { after: textAfter, renamed: editedTargets.targets.find((one) => one.name === name) as Target };
   };
   // Adds only the fields that the new name would change. The remaining text stays unchanged.
-  const requiredFields = findRequiredFields(getRetainedFields(expectedTarget, targetsFile), applyRename);
-  const retainedFields = getChangedFields(
-    applyRename(requiredFields).renamed,
-    expectedTarget,
-    targetsFile,
-    requiredFields,
-  );
+  const { fields, edit } = findRequiredFields(getRetainedFields(expectedTarget, targetsFile), applyRename);
+  const retainedFields = getChangedFields(edit.renamed, expectedTarget, targetsFile, fields);
   const { after, renamed: renamedTarget } = applyRename(retainedFields);
   if (!isSameTarget(renamedTarget, expectedTarget)) {
     throw new ConfigurationError(
@@ -99,22 +94,22 @@ export function planTenantRename(file: string, currentName: string, name: string
 
 /**
  * Returns the fields without which the result can't be used, for example because another tenant has the stack or the
- * key that the new name implies.
+ * key that the new name implies. Also returns the edit that keeps them.
  */
-function findRequiredFields(
+function findRequiredFields<Edit>(
   { stack, key, settings, baseUrl }: Required<RetainedFields>,
-  applyRename: (fields: RetainedFields) => unknown,
-): RetainedFields {
+  applyRename: (fields: RetainedFields) => Edit,
+): { readonly fields: RetainedFields; readonly edit: Edit } {
   const candidates: readonly RetainedFields[] = [{}, { stack }, { stack, key }, { stack, key, settings }];
   for (const fields of candidates) {
     try {
-      applyRename(fields);
-      return fields;
+      return { fields, edit: applyRename(fields) };
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
     }
   }
-  return { stack, key, settings, baseUrl };
+  const fields = { stack, key, settings, baseUrl };
+  return { fields, edit: applyRename(fields) };
 }
 
 /** @param requiredFields the fields that the compared text declares explicitly, and has to keep declaring. */
