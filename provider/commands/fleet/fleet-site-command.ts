@@ -6,7 +6,7 @@ import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/ou
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { formatCount } from "../../render/safe-text";
-import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
+import type { JournalRollouts } from "../../rollout/history/recent-rollouts";
 import { quote, sanitizeMultiline } from "../../settings/text";
 import { addFleetReadOptions, type FleetReadOptions, readFleet, warnIfIncomplete } from "./read-fleet";
 
@@ -62,7 +62,7 @@ async function runFleetSiteCommand(directory: string, options: FleetSiteOptions)
       ),
     );
   }
-  const rollouts: RecentRollouts[] = [];
+  const rollouts: JournalRollouts[] = [];
   const result = await readFleet(options, builder, async (database, scope) => {
     rollouts.push(await readRecentRollouts(database, scope));
   });

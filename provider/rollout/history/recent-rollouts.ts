@@ -1,6 +1,7 @@
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
+import { compareRollouts, type RolloutOrder } from "../journal/rollout-order";
 import type { RolloutScope } from "../journal/rollout-record";
 import type { RolloutDetails } from "../model/history-schema";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
@@ -16,6 +17,12 @@ export interface RecentRollouts {
   readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
   /** The number of older rollouts that are omitted. */
   readonly older: number;
+}
+
+/** The newest rollouts in one journal. */
+export interface JournalRollouts extends RecentRollouts {
+  /** The order in which the rollouts started, by id. */
+  readonly order: ReadonlyMap<string, RolloutOrder>;
 }
 
 /** The outcome of one stack in one rollout. */
@@ -52,7 +59,7 @@ export async function readRecentRollouts(
   database: Database,
   { project, backend }: RolloutScope,
   { maxRollouts = 100, maxPlans = 5_000 }: RecentLimits = {},
-): Promise<RecentRollouts> {
+): Promise<JournalRollouts> {
   const journal = new JournalReader(database);
   const records = (await journal.listRollouts()).filter(
     ({ spec }) => spec.project === project && (backend ?? spec.backend) === spec.backend,
@@ -60,7 +67,8 @@ export async function readRecentRollouts(
   const rollouts: RolloutDetails[] = [];
   const stacks = new Map<string, StackOutcome[]>();
   let [tenants, plans] = [0, 0];
-  for (const { id, state } of records.slice(0, maxRollouts)) {
+  const order = new Map<string, RolloutOrder>();
+  for (const { id, seq, startedAtMs, state } of records.slice(0, maxRollouts)) {
     if (tenants > MAX_TENANTS) break;
     const isLocked = state === "running" && (await database.isLocked(`rollout-${id}`));
     const report = await buildReportWithoutAdvice(journal, id, isLocked);
@@ -68,6 +76,7 @@ export async function readRecentRollouts(
     const planned = report.tenants.filter(({ changes }) => changes.length > 0).length;
     const includesPlans = plans + planned <= maxPlans;
     if (includesPlans) plans += planned;
+    order.set(id, { id, seq, startedAtMs });
     rollouts.push(await readRolloutDetails(journal, report, includesPlans));
     for (const tenant of report.tenants) {
       const outcomes = stacks.get(tenant.stack) ?? [];
@@ -75,7 +84,7 @@ export async function readRecentRollouts(
       outcomes.push(buildStackOutcome(report, tenant));
     }
   }
-  return { rollouts, stacks, older: records.length - rollouts.length };
+  return { rollouts, order, stacks, older: records.length - rollouts.length };
 }
 
 function buildStackOutcome(
@@ -91,16 +100,37 @@ function buildStackOutcome(
   };
 }
 
-/** Merges the newest rollouts of several journals, such as one per region. */
-export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
-  const getStartTime = ({ report }: RolloutDetails): string => report.startedAt ?? report.createdAt;
-  const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
+/**
+ * Merges the newest rollouts of several journals, such as one per region. Rollouts of one journal, or of the same stack,
+ * keep the order in which they started, whatever the clocks of their machines showed. Only the start times order others.
+ */
+export function mergeRecentRollouts(journals: readonly JournalRollouts[]): RecentRollouts {
+  const order = new Map(journals.flatMap((journal) => [...journal.order]));
+  const getOrder = (id: string): RolloutOrder => order.get(id) ?? { id, seq: undefined, startedAtMs: undefined };
+  const compareNewestFirst = (one: string, other: string): number => compareRollouts(getOrder(other), getOrder(one));
   // One journal may be a copy of another.
   const byId = new Map(
     journals.flatMap(({ rollouts }) => rollouts.map((rollout) => [rollout.report.id, rollout] as const)),
   );
+  const oldestFirst = [...byId.keys()].sort((one, other) => compareNewestFirst(other, one));
+  const notBeforeMs = new Map<unknown, number>();
+  const effectiveTimes = new Map<string, number>();
+  for (const id of oldestFirst) {
+    const stacks = byId.get(id)?.report.tenants.map(({ stack }) => stack) ?? [];
+    const predecessors = [...journals.filter((journal) => journal.order.has(id)), ...stacks];
+    const timeMs = Math.max(
+      getOrder(id).startedAtMs ?? 0,
+      ...predecessors.map((predecessor) => notBeforeMs.get(predecessor) ?? 0),
+    );
+    effectiveTimes.set(id, timeMs);
+    for (const predecessor of predecessors) notBeforeMs.set(predecessor, timeMs);
+  }
+  const newestFirst = oldestFirst
+    .toReversed()
+    .sort((one, other) => (effectiveTimes.get(other) ?? 0) - (effectiveTimes.get(one) ?? 0));
+  const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
   return {
-    rollouts: [...byId.values()].sort((one, other) => compareNewestFirst(getStartTime(one), getStartTime(other))),
+    rollouts: newestFirst.flatMap((id) => byId.get(id) ?? []),
     stacks: new Map(
       [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, entries]) => [
         stack,
@@ -108,14 +138,9 @@ export function mergeRecentRollouts(journals: readonly RecentRollouts[]): Recent
           ...new Map(
             entries.flatMap(([, outcomesOfStack]) => outcomesOfStack.map((one) => [one.rollout, one] as const)),
           ).values(),
-        ].sort((one, other) => compareNewestFirst(one.time, other.time)),
+        ].sort((one, other) => compareNewestFirst(one.rollout, other.rollout)),
       ]),
     ),
-    older: journals.reduce((outcomesOfStack, { older }) => outcomesOfStack + older, 0),
+    older: journals.reduce((count, { older }) => count + older, 0),
   };
-}
-
-/** @param one an ISO 8601 time, in UTC. */
-function compareNewestFirst(one: string, other: string): number {
-  return one < other ? 1 : one > other ? -1 : 0;
 }

@@ -1,33 +1,84 @@
 import { expect, test } from "vitest";
 import {
+  type JournalRollouts,
   mergeRecentRollouts,
-  type RecentRollouts,
   type StackOutcome,
 } from "../../../../provider/rollout/history/recent-rollouts";
 
-/** Builds a journal's result with one rollout, started at the given hour. */
-function journal(id: string, hour: string, older: number): RecentRollouts {
-  const time = `2026-11-21T${hour}:00:00.000Z`;
-  const outcome: StackOutcome = {
-    rollout: id,
-    wave: "all",
-    state: "done",
-    time,
-    planned: { added: 1, changed: 0, removed: 0 },
-  } as StackOutcome;
-  const rollouts = [{ report: { id, createdAt: time } }] as unknown as RecentRollouts["rollouts"];
-  return { rollouts, stacks: new Map([["acme", [outcome]]]), older };
+interface StartedRollout {
+  readonly id: string;
+  readonly seq: number;
+  /** The clock of the machine that started it. */
+  readonly hour: number;
+  /** Default: `acme`. */
+  readonly stack?: string;
 }
 
+/** Builds a journal's result, with its rollouts from the oldest to the newest. */
+function journal(started: readonly StartedRollout[], older = 0): JournalRollouts {
+  const newestFirst = started.toReversed().map((rollout) => ({ stack: "acme", ...rollout }));
+  const time = (hour: number): string => new Date(Date.UTC(2026, 10, 21, hour)).toISOString();
+  const rollouts = newestFirst.map(({ id, hour, stack }) => ({
+    report: { id, createdAt: time(hour), tenants: [{ stack }] },
+  }));
+  const outcomes = newestFirst.map(
+    ({ id, hour, stack }) => ({ rollout: id, time: time(hour), stack }) as unknown as StackOutcome & { stack: string },
+  );
+  return {
+    rollouts: rollouts as unknown as JournalRollouts["rollouts"],
+    order: new Map(
+      started.map(({ id, seq, hour }) => [id, { id, seq, startedAtMs: Date.UTC(2026, 10, 21, hour) }] as const),
+    ),
+    stacks: Map.groupBy(outcomes, ({ stack }) => stack),
+    older,
+  };
+}
+
+const idsOf = (merged: ReturnType<typeof mergeRecentRollouts>): string[] =>
+  merged.rollouts.map(({ report }) => report.id);
+const outcomesOf = (merged: ReturnType<typeof mergeRecentRollouts>): (string | undefined)[] | undefined =>
+  merged.stacks.get("acme")?.map(({ rollout }) => rollout);
+
 test("merges the rollouts of two journals, newest first", () => {
-  const merged = mergeRecentRollouts([journal("a", "08", 1), journal("b", "09", 2)]);
-  expect(merged.rollouts.map(({ report }) => report.id)).toEqual(["b", "a"]);
-  expect(merged.stacks.get("acme")?.map(({ rollout }) => rollout)).toEqual(["b", "a"]);
-  expect(merged.older).toBe(3);
+  const merged = mergeRecentRollouts([
+    journal([{ id: "a", seq: 1, hour: 8 }], 1),
+    journal([{ id: "b", seq: 2, hour: 9 }], 2),
+  ]);
+  expect([idsOf(merged), outcomesOf(merged), merged.older]).toEqual([["b", "a"], ["b", "a"], 3]);
 });
 
 test("lists a rollout once that is in both journals", () => {
-  const merged = mergeRecentRollouts([journal("a", "08", 0), journal("a", "08", 0)]);
-  expect(merged.rollouts).toHaveLength(1);
-  expect(merged.stacks.get("acme")).toHaveLength(1);
+  const copy = journal([{ id: "a", seq: 1, hour: 8 }]);
+  const merged = mergeRecentRollouts([copy, copy]);
+  expect([idsOf(merged), outcomesOf(merged)]).toEqual([["a"], ["a"]]);
+});
+
+test("orders rollouts of one stack by sequence, despite a clock that is behind", () => {
+  const merged = mergeRecentRollouts([
+    journal([{ id: "first", seq: 7, hour: 12 }]),
+    journal([{ id: "hotfix", seq: 8, hour: 11 }]),
+  ]);
+  expect([idsOf(merged), outcomesOf(merged)]).toEqual([
+    ["hotfix", "first"],
+    ["hotfix", "first"],
+  ]);
+});
+
+test("keeps the order of each journal, despite a clock that is behind", () => {
+  const merged = mergeRecentRollouts([
+    journal([
+      { id: "eu-1", seq: 1, hour: 12, stack: "eu-a" },
+      { id: "eu-2", seq: 2, hour: 11, stack: "eu-b" },
+    ]),
+    journal([{ id: "us-1", seq: 1, hour: 10, stack: "us" }]),
+  ]);
+  expect(idsOf(merged)).toEqual(["eu-2", "eu-1", "us-1"]);
+});
+
+test("orders rollouts of unrelated journals by start time", () => {
+  const merged = mergeRecentRollouts([
+    journal([{ id: "eu", seq: 90, hour: 8, stack: "eu" }]),
+    journal([{ id: "us", seq: 2, hour: 9, stack: "us" }]),
+  ]);
+  expect(idsOf(merged)).toEqual(["us", "eu"]);
 });
