@@ -202,7 +202,7 @@ export class RolloutPlanner {
     const fingerprint = { ...spec, backend: backend.fingerprint };
     assertPassphrase(environment, backend, [...getStackConfigFiles(fingerprint, targets).values()]);
     using locks = this.#context.openLocks(spec);
-    const lockFindings = await locks.summarize(spec.project, spec.task);
+    const lockFindings = await locks.summarize(new Set([spec.project]), spec.task);
     const waves = spec.rollsBack === undefined ? addUnreviewedTenants(spec.waves, targets, lockFindings) : spec.waves;
     const directories = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
     const fullSpec: RolloutSpec = {
@@ -225,8 +225,10 @@ export class RolloutPlanner {
         ...omitUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
         ...omitUndefined({ files, planTenant, memory, declaredStacks }),
       });
+      const projects = new Set([spec.project, ...plannedRollout.formerProjects]);
+      const rolledBack = projects.size === 1 ? lockFindings : await locks.summarize(projects, spec.task);
       const reappliedChanges =
-        spec.rollsBack === undefined ? await getReappliedChanges(journal, plannedRollout.id, lockFindings) : [];
+        spec.rollsBack === undefined ? await getReappliedChanges(journal, plannedRollout.id, rolledBack) : [];
       return { ...plannedRollout, ...(reappliedChanges.length === 0 ? {} : { reappliedChanges }) };
     } catch (error) {
       throw wrapErrorBeforeChanges(error);

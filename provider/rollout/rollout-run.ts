@@ -13,6 +13,7 @@ import { formatRollbackProgress, readRollbackProgress } from "./journal/rollback
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
 import type { RolloutLocks } from "./locks/rollout-locks";
 import { getOperatorName } from "./model/origin";
+import type { RolloutCommands } from "./model/rollout-commands";
 import { RolloutError } from "./model/rollout-error";
 import type { RolloutEvent } from "./model/rollout-event";
 import type { RolloutReport } from "./model/rollout-report";
@@ -31,6 +32,7 @@ import type { RolloutContext } from "./rollout-context";
 import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 import { getKeyVariables } from "./stack/tenant-environment";
 import { assertAllowed } from "./targets/assert-allowed";
+import { assertSameProject } from "./targets/assert-same-project";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
 import { describeWaveChanges } from "./targets/compare-waves";
 import { readTargets } from "./targets/read-targets";
@@ -96,7 +98,7 @@ export class RolloutRun {
         );
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
-      const current = compareWithCurrentTargets(record, recordedTargets);
+      const current = compareWithCurrentTargets(record, recordedTargets, commands);
       assertUsable(record.spec, current?.targets ?? recordedTargets, current?.excludedStacks, environment);
       for (const note of current?.notes ?? []) this.#context.log(note);
       const notices = new RolloutNotifier(
@@ -263,12 +265,12 @@ export class RolloutRun {
    * @returns a sentence if the file can't be used, because nobody knows then which tenants it still names.
    */
   async #rereadTargets(id: string): Promise<string | undefined> {
-    const { journal, environment } = this.#context;
+    const { journal, environment, commands } = this.#context;
     const { spec } = await journal.getRollout(id);
     const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);
     let current: ComparedTargets;
     try {
-      current = compareWithFile(spec, recordedTargets);
+      current = compareWithFile(id, spec, recordedTargets, commands);
       assertUsable(spec, current.targets, current.excludedStacks, environment);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
@@ -304,11 +306,12 @@ export class RolloutRun {
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
 function compareWithCurrentTargets(
-  { spec, startedAtMs }: RolloutRecord,
+  { id, spec, startedAtMs }: RolloutRecord,
   recordedTargets: readonly Target[],
+  commands: RolloutCommands,
 ): ComparedTargets | undefined {
   if (startedAtMs === undefined) return undefined;
-  const current = compareWithFile(spec, recordedTargets);
+  const current = compareWithFile(id, spec, recordedTargets, commands);
   const waveDifferences =
     spec.rollsBack === undefined ? describeWaveChanges(spec.waves, current.targets, current.declared) : undefined;
   const keptWavesNote = `The rollout keeps its reviewed waves, which differ from ${spec.source}: ${waveDifferences}.`;
@@ -320,9 +323,18 @@ interface ComparedTargets extends TargetComparison, CurrentTargets {
   readonly declared: Targets;
 }
 
-/** @throws {TargetsFileError} if the file can't be read. */
-function compareWithFile({ source, rollsBack }: RolloutSpec, recordedTargets: readonly Target[]): ComparedTargets {
+/**
+ * @throws {TargetsFileError} if the file can't be read.
+ * @throws {RolloutError} if it has another project.
+ */
+function compareWithFile(
+  id: string,
+  { source, project, rollsBack }: RolloutSpec,
+  recordedTargets: readonly Target[],
+  commands: RolloutCommands,
+): ComparedTargets {
   const declared = readTargets(source);
+  assertSameProject(id, project, declared, `Otherwise, abandon the rollout: \`${commands.abandon(id)}\``);
   const comparison = compareTargets(recordedTargets, declared, { ignoreSettings: rollsBack !== undefined });
   return { ...comparison, declared, keyVariables: getKeyVariables(declared.targets) };
 }

@@ -102,6 +102,98 @@ tenants:
   });
 });
 
+/**
+ * Renames the project, and moves a tenant's stack there. `t0` and `t1` have a stack, and what a rollout changes in
+ * all tenants stops at the gate before `t1`.
+ */
+async function withMovedProject(): Promise<{ readonly fleet: Fleet; readonly id: string }> {
+  const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+  const fleet = await Fleet.start({ tenants: 3, entries: 2, waves });
+  const first = await fleet.rollout("--yes", "--only", "t0,t1");
+  expect(first.code, first.output).toBe(2);
+  const done = await fleet.rollout("resume", first.report().id);
+  expect(done.code, done.output).toBe(0);
+  await fleet.baseline(["evil9.example"]);
+  const { id } = (await fleet.rollout("--yes", "--only", "t0,t1")).report();
+  return { fleet, id };
+}
+
+async function renameProject(fleet: Fleet): Promise<void> {
+  const targets = await fleet.read("tenants.yaml");
+  await fleet.write("tenants.yaml", targets.replace("project: fleet", "project: mail"));
+  for (const stack of ["t0", "t1"]) {
+    await typed(fleet, `pulumi stack rename organization/mail/${stack} --stack organization/fleet/${stack}`);
+  }
+  fleet.take();
+}
+
+describe("project renamed with its stacks", () => {
+  it("blocks the plan of a tenant that rollouts of the former project skip", async () => {
+    const { fleet, id } = await withMovedProject();
+    await using _ = fleet;
+    for (const args of [
+      ["abandon", id],
+      ["skip", "t1", "t2", "--reason", "OPS-412"],
+    ]) {
+      const { code, output } = await fleet.rollout(...args);
+      expect(code, output).toBe(0);
+    }
+    await renameProject(fleet);
+    const output = await refusedRollout(fleet, []);
+    expect(output).toMatch(/t1 \[moved-stack\].*moved here from the project "fleet".*skip its tenant: "t1".*OPS-412/);
+    expect(output).toMatch(/t2 \[renamed-tenant\].*the project "fleet", which has no stacks.*OPS-412/);
+    // As it says.
+    for (const args of [
+      ["unskip", "t1"],
+      ["unskip", "t2"],
+      ["skip", "t1", "--reason", "OPS-412"],
+    ]) {
+      const { code, output } = await fleet.rollout(...args);
+      expect(code, output).toBe(0);
+    }
+    const done = await fleet.rollout("--yes");
+    expect(done.code, done.output).toBe(0);
+    expect(fleet.holds("t1")).not.toContain("deny evil9.example");
+    for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name, ["evil9.example"]));
+  });
+
+  it("neither resumes, rolls back nor overtakes a rollout of the former project", async () => {
+    const { fleet, id } = await withMovedProject();
+    await using _ = fleet;
+    await renameProject(fleet);
+    expect(await refusedRollout(fleet, [])).toMatch(
+      new RegExp(`t1 \\[moved-stack\\].*The unfinished rollout ${id} of that project has yet to change its tenant`),
+    );
+    for (const args of [
+      ["resume", id],
+      ["rollback", id, "--yes"],
+    ]) {
+      const refused = await fleet.rollout(...args);
+      expect(refused.code, refused.output).not.toBe(0);
+      expect(refused.output.replaceAll(/\s+/g, " ")).toContain(
+        `The rollout ${id} has the project "fleet", but tenants.yaml has the project "mail".`,
+      );
+    }
+    expect(writes(fleet)).toEqual([]);
+    const abandoned = await fleet.rollout("abandon", id);
+    expect(abandoned.code, abandoned.output).toBe(0);
+    const { code, output } = await fleet.rollout("--yes");
+    expect(code, output).toBe(0);
+    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, ["evil9.example"]));
+  });
+
+  it("does not repeat what a rollback of the former project undid", async () => {
+    const { fleet, id } = await withMovedProject();
+    await using _ = fleet;
+    const rolledBack = await fleet.rollout("rollback", id, "--yes");
+    expect(rolledBack.code, rolledBack.output).toBe(0);
+    await renameProject(fleet);
+    const refused = await fleet.rollout("--yes");
+    expect([refused.code, refused.output]).toEqual([3, expect.stringContaining("ERR_ROLLED_BACK")]);
+    expect(writes(fleet)).toEqual([]);
+  });
+});
+
 it("shows the removals of a tenant that gets a stack made without a rollout", async () => {
   const { fleet, settings } = await withPartner();
   await using _ = fleet;

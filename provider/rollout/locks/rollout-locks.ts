@@ -55,9 +55,9 @@ export class RolloutLocks implements Disposable {
     this.#commands = commands;
   }
 
-  /** Summarizes a project's current locks for a rollout of the files, or for one in another mode. */
-  async summarize(project: string, task?: RolloutMode): Promise<LockSummary> {
-    const marks = (await this.#listReadable()).filter((mark) => mark.project === project);
+  /** Summarizes the current locks of projects for a rollout of the files, or for one in another mode. */
+  async summarize(projects: ReadonlySet<string>, task?: RolloutMode): Promise<LockSummary> {
+    const marks = (await this.#listReadable()).filter(({ project }) => projects.has(project));
     const newest = new Map<string, UnreviewedChange>();
     for (const { name, ...change } of marks
       .filter((mark) => canReapply(task, mark))

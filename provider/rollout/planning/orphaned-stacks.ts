@@ -6,7 +6,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import { selectIdentityRecords } from "../journal/identity-records";
 import { readLastApplied } from "../journal/last-applied";
-import { readActiveSkips, type Skip } from "../journal/skips";
+import { listSkips, type Skip } from "../journal/skips";
 import { readStackMarker } from "../model/stack-marker";
 import { removeTruncatedAttributes } from "../stack/repair-file-backend";
 import { readStateFile } from "../stack/state-file";
@@ -32,7 +32,7 @@ const EXPORT_CONCURRENCY = 4;
  * targets file, and stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for
  * each such stack whose state isn't in a plain file. Omits stacks whose state doesn't come from settings files. Omits
  * other projects if not all stacks can be listed. Includes the stacks of skipped tenants even if no rollout has created
- * them yet.
+ * them yet, also under a project that has no stacks any more.
  *
  * @throws {PulumiError} if the stacks can't be listed.
  */
@@ -58,8 +58,8 @@ export async function readOrphanedStacks({
   const listedStacks = parsePulumiJson(run.stdout, "The list of stacks") as readonly {
     readonly name: string;
   }[];
-  const candidates = listedStacks
-    .map(({ name }) => ({ name, ...parseStackName(name, project) }))
+  const parsedStacks = listedStacks.map(({ name }) => ({ name, ...parseStackName(name, project) }));
+  const candidates = parsedStacks
     .filter(({ stack, project: stackProject }) => declaredStacks.has(stack) === (stackProject !== project))
     .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
@@ -89,15 +89,20 @@ export async function readOrphanedStacks({
       }
     });
   }
-  const skips = await readActiveSkips(database, { project, backend });
   const undeclared = candidates.flatMap((candidate) => (candidate.project === project ? [candidate.stack] : []));
   const existingStacks = new Set([...declaredStacks, ...undeclared]);
-  const missingStacks = [...skips.values()].flatMap((skip): OrphanedStack[] => {
-    const { stack } = skip;
-    return existingStacks.has(stack)
-      ? []
-      : [{ stack, knownLists: EMPTY_LISTS, skip, unskipCommand: formatUnskip(skip) }];
-  });
+  const existingProjects = new Set(parsedStacks.map((one) => one.project));
+  const isGone = (name: string): boolean => run === allStacks && !existingProjects.has(name);
+  const skips = (await listSkips(database)).filter(
+    (skip) =>
+      skip.backend === backend && (skip.project === project ? !existingStacks.has(skip.stack) : isGone(skip.project)),
+  );
+  const missingStacks = skips.map(
+    (skip): OrphanedStack => ({
+      ...{ stack: skip.stack, knownLists: EMPTY_LISTS, skip, unskipCommand: formatUnskip(skip) },
+      ...(skip.project === project ? {} : { project: skip.project }),
+    }),
+  );
   return [...candidates.flatMap(({ name }) => orphans.get(name) ?? []), ...missingStacks];
 }
 

@@ -31,6 +31,7 @@ import {
 } from "../targets/tenant-conflicts";
 import { FailureTally } from "../targets/tolerance";
 import { addFiles, extractBundle, packFiles } from "./file-bundle";
+import { createMovedStackCheck } from "./moved-stack";
 import { readOrphanedStacks } from "./orphaned-stacks";
 import { buildFailedPlan, type PlanningContext, planTarget, type TargetPlan, type TenantPlanner } from "./plan-target";
 import { planWithMail } from "./plan-with-mail";
@@ -92,6 +93,8 @@ export interface PlannedRollout {
   readonly reappliedChanges?: readonly ReappliedChanges[];
   /** The changes and their number of tenants, the most important first. */
   readonly changes: readonly SharedChange[];
+  /** The projects from which stacks were moved to the rollout's project. */
+  readonly formerProjects: ReadonlySet<string>;
   /** The evidence from the mail of some tenants. Absent: no mail was searched. */
   readonly mail?: MailSearchResult;
 }
@@ -149,6 +152,7 @@ export async function planRollout(
   const guards: { tenant: string; guard: PlanBlocker }[] = [];
   const changeTally = new ChangeTally();
   const digests = new Map<string, string>();
+  const formerProjects = new Set<string>();
   const identities = new Map<Target, TenantIdentity>();
   const markers = new Map<Target, StackMarker>();
   let unwrittenPlans: PlannedTenant[] = [];
@@ -210,6 +214,7 @@ export async function planRollout(
       environment: cliEnvironment,
       cache: new Map() as SettingsReadCache,
       requestContext,
+      checkMovedStack: createMovedStackCheck({ ...spec, journal, commands: options.commands, formerProjects }),
       alwaysRunEngine,
       acceptanceEnvironment: environment,
       files: new Set(),
@@ -267,9 +272,8 @@ export async function planRollout(
     const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
     const known = addMarkerRecords(recall, [...identities.keys()], (target) => markers.get(target));
     const found = await validateTenantIdentities(identities, known, isAccepted);
-    const sameTenants = found.filter(({ targets, records }) =>
-      [...targets, ...records].every(({ name }) => !reportedTenants.has(name)),
-    );
+    const isUnreported = ({ name }: { readonly name: string }): boolean => !reportedTenants.has(name);
+    const sameTenants = found.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await writePlans(unwrittenPlans);
     const unplannedTargets = targets.filter(({ name }) => !digests.has(name));
@@ -317,6 +321,7 @@ export async function planRollout(
       changes: await collectChanges(journal, id, mailResult, changeTally),
       backend: backend.displayName,
       ...omitUndefined({ tolerated: spec.tolerated }),
+      formerProjects,
     };
   } catch (error) {
     // If the journal fails as well, only the first failure is worth reporting.

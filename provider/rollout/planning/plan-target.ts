@@ -40,6 +40,7 @@ import { createStackCommands } from "../stack/stack-commands";
 import { readStateFile } from "../stack/state-file";
 import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
 import { formatReplacedReason } from "../targets/tenant-replacement";
+import type { MovedStackCheck } from "./moved-stack";
 import {
   buildRenamedTenantBlocker,
   type FormerStack,
@@ -72,6 +73,8 @@ export interface PlanningContext {
   readonly acceptanceEnvironment: NodeJS.ProcessEnv;
   /** Reads the stacks that may belong to renamed tenants, once, when a tenant has a new stack. Default: there are none. */
   readonly readOrphanedStacks?: () => Promise<readonly OrphanedStack[]>;
+  /** Checks whether a stack was moved from another project. Default: no check. */
+  readonly checkMovedStack?: MovedStackCheck;
   /** Reads the identities that rollouts recorded. Default: none. */
   readonly readIdentityRecords?: () => Promise<IdentityRecords>;
   /** Called for each tenant whose stack seems to have belonged to another tenant. */
@@ -191,7 +194,8 @@ export async function preparePlan(
     const identity = getObservedIdentity(target.baseUrl, observed);
     context.onReplacedTenant?.(target, { reason: formatReplacedReason(before.rollout), identity });
   }
-  const plan = guard === undefined ? comparison : { ...comparison, guards: [...comparison.guards, guard] };
+  const blockers = [guard, await context.checkMovedStack?.(target, stack.marker)].filter((one) => one !== undefined);
+  const plan = blockers.length === 0 ? comparison : { ...comparison, guards: [...comparison.guards, ...blockers] };
   return { settings, stack, desired, observed, host, plan, before };
 }
 

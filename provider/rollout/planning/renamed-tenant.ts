@@ -78,19 +78,22 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
   );
   if (proven.length === 0 && tenant.hasStack === true) return undefined;
   if (best !== undefined && (proven.length > 0 || isForgotten(best))) return best;
-  return findUncreatedStack(orphans) ?? best;
+  return findUncreatedStack(tenant, orphans) ?? best;
 }
 
 /**
  * Finds the stack of a skipped tenant that no rollout has created yet. Nothing shows whether a new tenant is that one,
- * and a new stack would forget the skip.
+ * and a new stack would forget the skip. A renamed project keeps the names of its stacks.
  */
-function findUncreatedStack(orphans: readonly OrphanedStack[]): FormerStack | undefined {
-  const orphan = orphans.find(({ unskipCommand }) => unskipCommand !== undefined);
+function findUncreatedStack({ target }: NewTenant, orphans: readonly OrphanedStack[]): FormerStack | undefined {
+  const orphan = orphans.find(
+    ({ unskipCommand, project, stack }) =>
+      unskipCommand !== undefined && (project === undefined || stack === target.stack),
+  );
   if (orphan === undefined) return undefined;
-  const { stack, skip, unskipCommand } = orphan;
+  const { stack, project, skip, unskipCommand } = orphan;
   const evidence = "no rollout has created its stack yet";
-  return { stack, evidence, orphanedElements: [], ...omitUndefined({ skip, unskipCommand }) };
+  return { stack, evidence, orphanedElements: [], ...omitUndefined({ project, skip, unskipCommand }) };
 }
 
 /** Whether a new stack would forget something of the former one. */
@@ -117,7 +120,7 @@ export function buildRenamedTenantBlocker(
     target: { name, place },
     hasStack = false,
   } = tenant;
-  const { stack, skip, unskipCommand, evidence, orphanedElements } = former;
+  const { stack, project, skip, unskipCommand, evidence, orphanedElements } = former;
   if (!isForgotten({ orphanedElements, skip })) return undefined;
   const visibleText = orphanedElements.slice(0, MAX_LISTED).join(", ");
   const hiddenElements = orphanedElements.slice(MAX_LISTED).map((text) => ({
@@ -126,6 +129,12 @@ export function buildRenamedTenantBlocker(
   }));
   const suffix = hiddenElements.length === 0 ? "" : `, and ${describeHidden(hiddenElements)}`;
   if (skip !== undefined && unskipCommand !== undefined) {
+    if (project !== undefined) {
+      return {
+        code: "renamed-tenant",
+        message: `${quote(name)} has a new stack, and rollouts of the project ${quote(project)}, which has no stacks, skip a tenant with this stack: ${formatSkip(skip)}. If the project was renamed, skip the tenant again after you end that skip: \`${unskipCommand}\``,
+      };
+    }
     const keep =
       stack === name ? `take \`stack\` out of its lines in ${quote(place.file, 300)}` : formatRename(tenant, stack);
     return {

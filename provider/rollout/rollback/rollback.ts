@@ -17,6 +17,7 @@ import type { Wave } from "../model/wave";
 import { planTarget, type TenantPlanner } from "../planning/plan-target";
 import { formatExcludedTenants, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
 import { excludeSkipped } from "../skipping/exclude-skipped";
+import { assertSameProject } from "../targets/assert-same-project";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 import type { TargetSelection } from "../targets/select-targets";
@@ -67,7 +68,7 @@ const ROLLBACK_DIRECTORY = ".email-security/rollback";
  *
  * @param to the files of another point in time. A tenant without a file there returns to its state before the rollout.
  * @param replaced the reasons, by stack, why a tenant isn't the one that the rollout changed. Default: none.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) if a
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back, or the targets file has another project; (`ERR_ROLLOUT_NOT_KNOWN`) if a
  * tenant's previous state is unknown, for example because another rollout of this journal has changed it since;
  * (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all remaining tenants are skipped.
  */
@@ -87,6 +88,7 @@ export async function prepareRollback(
     );
   }
   const declared = readTargets(spec.source);
+  assertSameProject(id, spec.project, declared, "Otherwise, revert the files, and start a new rollout.");
   const recorded = startedTenants.map(({ target }) => target);
   const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON);
   const excludedStacks = new Map([...replaced, ...comparison.excludedStacks]);

@@ -179,7 +179,7 @@ class Story {
 
   async #plan(journal: Journal, marks: RolloutLocks, version: number): Promise<string> {
     const targets = TENANTS.map(target);
-    const minded = await marks.summarize(PROJECT);
+    const minded = await marks.summarize(new Set([PROJECT]));
     const spec: RolloutSpec = {
       source: "tenants.yaml",
       project: PROJECT,
