@@ -10,7 +10,7 @@ export async function fleetReport(): Promise<string> {
     work: async ({ targets, reach }) => {
       const about = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };
       const { tenants } = await readFleetStatus(targets, { ...about, reach, concurrency: CONCURRENCY });
-      return tenants.filter(({ standing }) => standing === "in-step").length;
+      return tenants.filter(({ syncStatus }) => syncStatus === "in-sync").length;
     },
   });
 }

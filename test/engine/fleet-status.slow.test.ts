@@ -13,9 +13,9 @@ async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly
 }
 
 const summarizeTenants = ({ tenants }: Pick<FleetStatus, "tenants">) =>
-  tenants.map(({ name, standing, drift, behind }) => [
+  tenants.map(({ name, syncStatus, drift, behind }) => [
     name,
-    standing,
+    syncStatus,
     drift.map(({ what, value }) => `${what} ${value}`),
     behind.map(({ what, value }) => `${what} ${value}`),
   ]);
@@ -27,7 +27,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   expect(first.code, first.output).toBe(0);
   const { id } = first.report();
   const after = await statusOf(fleet);
-  expect(summarizeTenants(after.status)).toEqual([["t0", "in-step", [], []]]);
+  expect(summarizeTenants(after.status)).toEqual([["t0", "in-sync", [], []]]);
   expect(after.status.tenants[0]?.lastRollout).toMatchObject({ id, state: "done" });
   expect(after.code).toBe(0);
 
@@ -58,7 +58,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await fleet.console("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
   const { status } = await statusOf(fleet);
   expect(summarizeTenants(status)).toEqual([
-    ["t0", "in-step", [], []],
+    ["t0", "in-sync", [], []],
     ["t1", "never-rolled-out", [], []],
   ]);
   expect(status.tenants[1]?.unattributed?.map(({ what, value }) => `${what} ${value}`)).toEqual([
@@ -83,7 +83,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
     .ended;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
-    { standing: "not-known", drift: [], behind: [] },
-    { standing: "not-known", drift: [], behind: [] },
+    { syncStatus: "not-known", drift: [], behind: [] },
+    { syncStatus: "not-known", drift: [], behind: [] },
   ]);
 });

@@ -56,7 +56,7 @@ describe.each([
     await fleet.write("settings/baseline.yaml", HOTFIX);
     const status = JSON.parse((await here("fleet", "status", ...databases, "--format", "json")).stdout);
     for (const tenant of status.tenants)
-      expect(tenant).toMatchObject({ standing: "in-step", lastRollout: { id: hotfix } });
+      expect(tenant).toMatchObject({ syncStatus: "in-sync", lastRollout: { id: hotfix } });
 
     const back = await clone.run("rollout", "rollback", "--yes", "--output", "report.json");
     expect(back.code, back.output).toBe(0);

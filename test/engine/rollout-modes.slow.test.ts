@@ -72,7 +72,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
 
   const status = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
   expect(JSON.parse(status.stdout)).toMatchObject({
-    tenants: [{ standing: "behind" }, { standing: "drifted" }, { standing: "in-step" }],
+    tenants: [{ syncStatus: "behind" }, { syncStatus: "drifted" }, { syncStatus: "in-sync" }],
   });
 });
 

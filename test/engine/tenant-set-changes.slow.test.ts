@@ -204,7 +204,7 @@ const mixUp = fc.oneof(
 const FLEETS = [
   {
     about:
-      "whatever becomes of the set of tenants, nobody is written to whom the file does not name, and in step is who was read",
+      "whatever becomes of the set of tenants, nobody is written to whom the file does not name, and in sync is who was read",
     hasPeople: true,
     names: ["acme", "globex"],
     edit: editBy(change),

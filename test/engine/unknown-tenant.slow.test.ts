@@ -31,14 +31,14 @@ const writesOf = (fleet: Fleet): string[] =>
   fleet.take().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
 
 /** Returns the state of each tenant in `fleet status`. */
-async function standings(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
+async function syncStatuses(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
   const { stdout, output } = await run(fleet, keys, "fleet", "status", "--format", "json");
   expect(stdout, output).toMatch(/^\{/);
-  const { tenants } = JSON.parse(stdout) as { tenants: { standing: string }[] };
-  return tenants.map(({ standing }) => standing);
+  const { tenants } = JSON.parse(stdout) as { tenants: { syncStatus: string }[] };
+  return tenants.map(({ syncStatus }) => syncStatus);
 }
 
-const IN_STEP = ["in-step", "in-step", "in-step"];
+const IN_SYNC = ["in-sync", "in-sync", "in-sync"];
 
 describe("key of a tenant that no rollout read", () => {
   let fleet: Fleet;
@@ -62,11 +62,11 @@ describe("key of a tenant that no rollout read", () => {
     );
     expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
     expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
-    expect(await standings(fleet)).toEqual(IN_STEP);
+    expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
   });
 
   it("is reported by status and refused by a plan", async () => {
-    expect(await standings(fleet, wrong)).toEqual(["in-step", "key-wrong", "in-step"]);
+    expect(await syncStatuses(fleet, wrong)).toEqual(["in-sync", "key-wrong", "in-sync"]);
     await fleet.baseline(["evil0.example", "evil1.example", "planned.example"]);
     const planned = await run(fleet, wrong, "rollout", "--yes");
     expect(planned.code, planned.output).toBe(3);
@@ -105,7 +105,7 @@ describe("key of a tenant that no rollout read", () => {
     const accepted = await run(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
     expect([0, 2], accepted.output).toContain(accepted.code);
     await run(fleet, wrong, "rollout", "resume");
-    expect((await standings(fleet, wrong))[1]).toBe("drifted");
+    expect((await syncStatuses(fleet, wrong))[1]).toBe("drifted");
   });
 });
 
@@ -140,7 +140,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
     await fleet.console("t1", "DELETE", `/allow_deny_entries/${id}`);
   for (const value of ["evil0.example", "other.example"])
     await fleet.console("t1", "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
-  expect(await standings(fleet)).toEqual(["in-step", "key-wrong", "in-step"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "in-sync"]);
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
@@ -148,7 +148,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
   const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny evil1.example", "deny other.example"]);
-  expect((await standings(fleet))[1]).not.toBe("key-wrong");
+  expect((await syncStatuses(fleet))[1]).not.toBe("key-wrong");
 });
 
 describe("missing journal", () => {
@@ -168,9 +168,9 @@ describe("missing journal", () => {
 
   it("reports swapped keys in status and accepts right ones", async () => {
     await forget();
-    expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
-    expect(await standings(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-step", "key-wrong", "in-step"]);
-    expect(await standings(fleet)).toEqual(IN_STEP);
+    expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
+    expect(await syncStatuses(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual(["in-sync", "key-wrong", "in-sync"]);
+    expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
     const found = await run(fleet, swapped, "find", "evil0.example", "--all");
     expect(found.code, found.output).toBe(1);
   });
@@ -204,7 +204,7 @@ describe("missing journal", () => {
     expect(accepted.code, accepted.output).toBe(0);
     expect(writesOf(fleet)).toEqual([]);
     await forget();
-    expect((await standings(fleet, moved))[1]).toBe("drifted");
+    expect((await syncStatuses(fleet, moved))[1]).toBe("drifted");
   });
 });
 
@@ -217,8 +217,8 @@ it("prefers the newer reading of a rollout with another journal", async () => {
   const accepted = await run(fleet, accepting, "rollout", "--yes", "--database", "other.db");
   expect(accepted.code, accepted.output).toBe(0);
   expect(writesOf(fleet)).toEqual([]);
-  expect(await standings(fleet, moved)).toEqual(["in-step", "drifted", "in-step"]);
-  expect(await standings(fleet)).toEqual(["in-step", "key-wrong", "in-step"]);
+  expect(await syncStatuses(fleet, moved)).toEqual(["in-sync", "drifted", "in-sync"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "in-sync"]);
   const former = await fleet.rollout("--yes");
   expect(former.code, former.output).toBe(3);
   const current = await run(fleet, moved, "rollout", "--yes");
@@ -230,15 +230,15 @@ it("recovers from keys swapped in the first rollout as advised", async () => {
   const swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
   const first = await run(fleet, swapped, "rollout", "--yes");
   expect(first.code, first.output).toBe(0);
-  expect(await standings(fleet)).toEqual(["in-step", "key-wrong", "key-wrong"]);
+  expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
   const refused = await fleet.rollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
   expect(value.split(",").sort(), refused.output).toEqual(["t1", "t2"]);
   const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
-  expect(await standings(fleet)).toEqual(IN_STEP);
-  expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
+  expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
+  expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
 });
 
 it("recognizes the right tenant after a rollout to a wrong one", async () => {
@@ -249,8 +249,8 @@ it("recognizes the right tenant after a rollout to a wrong one", async () => {
   // An empty tenant can't be distinguished from one that was emptied.
   const mistaken = await run(fleet, { T1_KEY: fleet.keyOf("blank") }, "rollout", "--yes");
   expect(mistaken.code, mistaken.output).toBe(0);
-  expect(await standings(fleet)).toEqual(IN_STEP);
+  expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
   const right = await fleet.rollout("--yes");
   expect(right.code, right.output).toBe(0);
-  expect(await standings(fleet)).toEqual(IN_STEP);
+  expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
 });

@@ -246,16 +246,16 @@ export class CompanyFleet implements AsyncDisposable {
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));
-    for (const { name, standing } of status.tenants) {
-      if (standing !== "in-step") continue;
+    for (const { name, syncStatus } of status.tenants) {
+      if (syncStatus !== "in-sync") continue;
       const tenant = this.tenants(at).get(name);
       if (tenant === undefined) this.#fail(`the status names ${name}`);
       const first = this.#first.get(stackOf(name, this.tenants(at))) ?? tenant.service;
       if (first !== tenant.service)
-        this.#fail(`${name} is in step with the key of ${tenant.service}, and was ${first}`);
-      if (!read.has(tenant.service)) this.#fail(`${name} is in step, and ${tenant.service} was not read`);
+        this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
+      if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
       const missing = declaredOf(tenant).filter((one) => !this.#fleet.holds(tenant.service).includes(one));
-      if (missing.length > 0) this.#fail(`${name} is in step without ${missing.join(", ")}`);
+      if (missing.length > 0) this.#fail(`${name} is in sync without ${missing.join(", ")}`);
     }
   }
 

@@ -39,7 +39,7 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
     const owned = Array.from({ length: own }, (_, at) => entryOf(`own${at}.${name}.example`, file, at + 4, text));
     const tenant = tenantOf(name, number, entries, text);
     // Nothing is known about files with errors.
-    if (tenant.standing !== "unusable") {
+    if (tenant.syncStatus !== "unusable") {
       store.addDeclared(name, {
         entries: [...baseline, ...owned],
         vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
@@ -192,18 +192,18 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
     declared: { list: "deny", comment: "Phishing seen in mail" },
     place: { file: "settings/baseline.yaml", line: 3 },
   };
-  if (number === 1) return { ...read, standing: "drifted", drift: [added, missing], behind: [] };
-  if (number === 2) return { ...read, standing: "drifted", drift: [added], behind: [] };
-  if (number === 4) return { ...read, standing: "behind", drift: [], behind: [missing] };
+  if (number === 1) return { ...read, syncStatus: "drifted", drift: [added, missing], behind: [] };
+  if (number === 2) return { ...read, syncStatus: "drifted", drift: [added], behind: [] };
+  if (number === 4) return { ...read, syncStatus: "behind", drift: [], behind: [missing] };
   if (number === 5) {
     const error = { code: "ERR_AUTH", message: `the service refuses the key${text}` };
-    return { ...about, standing: "key-wrong", error, drift: [], behind: [] };
+    return { ...about, syncStatus: "key-wrong", error, drift: [], behind: [] };
   }
   if (number === 7) {
     const error = { code: "ERR_SETTINGS_FILE", message: `settings/t007.yaml can't be used${text}` };
-    return { ...about, standing: "unusable", error, drift: [], behind: [] };
+    return { ...about, syncStatus: "unusable", error, drift: [], behind: [] };
   }
-  return { ...read, standing: "in-step", drift: [], behind: [] };
+  return { ...read, syncStatus: "in-sync", drift: [], behind: [] };
 }
 
 /** Generates daily runs with growing drift. */
@@ -212,7 +212,7 @@ function runsBefore(status: FleetStatus): SiteRun[] {
   return Array.from({ length: 20 }, (_, day) => ({
     ...last,
     at: new Date(Date.parse(AT) - (20 - day) * 86_400_000).toISOString(),
-    standings: { ...last.standings, drifted: Math.floor(day / 6), behind: (day * 7) % 5 },
+    syncStatuses: { ...last.syncStatuses, drifted: Math.floor(day / 6), behind: (day * 7) % 5 },
     reviews: 3 + ((day * 5) % 4),
     ends: day % 3,
     over: Math.floor(day / 8),

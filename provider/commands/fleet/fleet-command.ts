@@ -73,5 +73,5 @@ async function runFleetStatusCommand(options: FleetStatusCommandOptions): Promis
     json: () => formatStatusJson(status),
   });
   if (warnIfIncomplete(result)) return EXIT.error;
-  return status.tenants.every(({ standing }) => standing === "in-step") ? EXIT.clean : EXIT.changes;
+  return status.tenants.every(({ syncStatus }) => syncStatus === "in-sync") ? EXIT.clean : EXIT.changes;
 }

@@ -132,7 +132,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     const { read: declaredTenants, unread } = readDeclaredTenants(otherTargets, today);
     const baseline = findBaseline(target, baselineOption, declaredTenants, unread, today);
     await assertUniqueKey(target, otherTargets, process.env);
-    return { placed: placement, target, standing: declaredTenants, unread, baseline };
+    return { placed: placement, target, existing: declaredTenants, unread, baseline };
   };
   const firstPlacement = await prepareTarget();
   const { observed, host } = await queryNamedTenant(
@@ -152,7 +152,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const {
     placed,
     target,
-    standing: existingTenants,
+    existing: existingTenants,
     unread,
     baseline,
   } = locks === undefined ? stackChoice.placement : await prepareTarget(stackChoice.placement.target.stack);

@@ -93,7 +93,7 @@ const MAX_ITEMS = 20;
 function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
   const { tenants } = status;
   const driftedCount = tenants.filter((tenant) => selectNoticeableDrift(tenant).length > 0).length;
-  const unknownCount = drifted.filter(({ standing }) => standing === "not-known").length;
+  const unknownCount = drifted.filter(({ syncStatus }) => syncStatus === "not-known").length;
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const riskyCount = differences.filter(({ risks }) => risks !== undefined).length;

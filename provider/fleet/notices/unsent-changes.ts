@@ -49,7 +49,7 @@ export function findUnsentChanges(
   const sentExpiries = new Set(sent.ends);
   const newExpiring = upcoming.filter((difference) => !sentExpiries.has(hashExpiry(difference)));
   // The entries of unusable or unselected files are unknown. They have not expired, and must not be new again in a later run.
-  const hasUnread = unselectedStacks.size > 0 || tenants.some(({ standing }) => standing === "unusable");
+  const hasUnread = unselectedStacks.size > 0 || tenants.some(({ syncStatus }) => syncStatus === "unusable");
   const currentExpiries = new Set([...upcoming.map(hashExpiry), ...(hasUnread ? sentExpiries : [])]);
   return {
     drifted,
@@ -72,11 +72,11 @@ export function findUnsentChanges(
  * undeclared entries, and entries on another list than declared.
  */
 export function selectNoticeableDrift({
-  standing,
+  syncStatus,
   drift,
   unattributed = [],
 }: TenantStatus): readonly FleetDifference[] {
-  if (standing !== "not-known") return drift;
+  if (syncStatus !== "not-known") return drift;
   return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
 }
 

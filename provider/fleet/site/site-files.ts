@@ -85,9 +85,9 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
 
 /** Builds the data about tenants that the search needs. */
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
-  const toTenantData = ({ name, standing }: TenantStatus) => {
+  const toTenantData = ({ name, syncStatus }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
-    const tenantData = { name, page: getTenantPagePath(name), standing, ranges, unlike };
+    const tenantData = { name, page: getTenantPagePath(name), syncStatus, ranges, unlike };
     return mail === undefined ? tenantData : { ...tenantData, mail: mail.entries };
   };
   return {

@@ -10,7 +10,7 @@ nav a:hover { background: var(--sunk); color: var(--ink); }
 nav a[aria-current] { background: var(--card); color: var(--ink); box-shadow: inset 0 0 0 1px var(--line); }
 main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 [hidden] { display: none !important; }
-.is-in-step, .is-done { --tone: var(--green); --tone-card: var(--green-card); }
+.is-in-sync, .is-done { --tone: var(--green); --tone-card: var(--green-card); }
 .is-behind, .is-not-known, .is-never-rolled-out, .is-skipped, .is-waiting, .is-gated, .is-abandoned, .is-rolled-back { --tone: var(--amber); --tone-card: var(--amber-card); }
 .is-drifted, .is-key-wrong, .is-unreachable, .is-unusable, .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); }

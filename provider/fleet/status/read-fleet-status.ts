@@ -255,7 +255,7 @@ function buildTenantStatus(
     host: getServiceHost(target),
     settings,
     stack,
-    standing: value === undefined ? getErrorSyncStatus(error) : getSyncStatus(value),
+    syncStatus: value === undefined ? getErrorSyncStatus(error) : getSyncStatus(value),
     ...omitUndefined({
       lastRollout:
         value?.lastRollout ??
@@ -297,7 +297,7 @@ function getSyncStatus({ drift, behind, unattributed, unknownRollout }: TenantDi
   if (drift.length > 0) return "drifted";
   if (unattributed.length > 0 && unknownRollout === "not-known") return unknownRollout;
   if (behind.length > 0) return "behind";
-  return unattributed.length > 0 ? "never-rolled-out" : "in-step";
+  return unattributed.length > 0 ? "never-rolled-out" : "in-sync";
 }
 
 /** Errors of a key that opens no tenant, or another one. */

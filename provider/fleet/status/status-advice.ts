@@ -27,7 +27,7 @@ export function buildStatusAdvice(
   const renamed = tenants.filter(({ formerStack }) => formerStack !== undefined);
   // A new rollout can't include the tenants of an unfinished one.
   const unfinished = tenants
-    .filter((tenant) => tenant.standing !== "in-step" && isInUnfinishedRollout(tenant))
+    .filter((tenant) => tenant.syncStatus !== "in-sync" && isInUnfinishedRollout(tenant))
     .flatMap(({ notReachedBy }) => notReachedBy ?? []);
   const differing = tenants.filter(
     (tenant) =>

@@ -15,7 +15,7 @@ export const SYNC_STATUSES = [
   "not-known",
   "never-rolled-out",
   "behind",
-  "in-step",
+  "in-sync",
 ] as const;
 
 const names = z.array(z.string()).readonly().describe("The names of the tenants whose files contain it.");
@@ -72,10 +72,10 @@ const tenant = z
     host: jsonTextField("The host of the service."),
     settings: jsonTextField("Its settings file."),
     stack: z.string(),
-    standing: z
+    syncStatus: z
       .enum(SYNC_STATUSES)
       .describe(
-        "The worst first. key-wrong: its key is unavailable, rejected, or belongs to another tenant. unreachable: its service doesn't respond. unusable: its files are invalid, or it can't be read for another reason. drifted: it differs from its files and its last rollout. not-known: it differs from its files, and its last rollout is unknown. never-rolled-out: it differs from its files, and no rollout has changed it yet. behind: its files have changes that no rollout has applied. in-step: it matches its files.",
+        "The worst first. key-wrong: its key is unavailable, rejected, or belongs to another tenant. unreachable: its service doesn't respond. unusable: its files are invalid, or it can't be read for another reason. drifted: it differs from its files and its last rollout. not-known: it differs from its files, and its last rollout is unknown. never-rolled-out: it differs from its files, and no rollout has changed it yet. behind: its files have changes that no rollout has applied. in-sync: it matches its files.",
       ),
     error: z
       .strictObject({ code: jsonTextField("The code of the error."), message: z.string() })
@@ -147,7 +147,7 @@ const tenant = z
   .meta({ id: "Tenant", description: "The status of a tenant." });
 
 export type TenantStatus = z.infer<typeof tenant>;
-export type SyncStatus = TenantStatus["standing"];
+export type SyncStatus = TenantStatus["syncStatus"];
 
 const expiringEntrySchema = z
   .strictObject({

@@ -73,8 +73,8 @@ export function buildStatusView(status: FleetStatus): StatusView {
       buildSkippedPoints(tenants),
     ),
     buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
-    ...UNATTRIBUTED_TITLES.map(([standing, title]) => {
-      const some = tenants.filter((one) => getUnattributedReason(one) === standing);
+    ...UNATTRIBUTED_TITLES.map(([syncStatus, title]) => {
+      const some = tenants.filter((one) => getUnattributedReason(one) === syncStatus);
       return buildSection(
         `${title} (${formatTenantCount(some, "unattributed")})`,
         buildDifferencePoints(status, "unattributed", some),
@@ -126,9 +126,9 @@ const UNATTRIBUTED_TITLES = [
 ] as const;
 
 /** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
-function getUnattributedReason({ standing, unattributed }: TenantStatus): SyncStatus | undefined {
+function getUnattributedReason({ syncStatus, unattributed }: TenantStatus): SyncStatus | undefined {
   if (unattributed === undefined) return undefined;
-  return standing === "not-known" ? standing : "never-rolled-out";
+  return syncStatus === "not-known" ? syncStatus : "never-rolled-out";
 }
 
 function buildSection(title: string, points: readonly StatusPoint[]): StatusSection {
@@ -150,13 +150,13 @@ const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
   "not-known": "with unknown drift",
   "never-rolled-out": "never rolled out",
   behind: "behind their files",
-  "in-step": "in step",
+  "in-sync": "in sync",
 };
 
 function buildSummary({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
-  const counts = SYNC_STATUSES.toReversed().flatMap((standing) => {
-    const many = tenants.filter((tenant) => tenant.standing === standing).length;
-    return many === 0 ? [] : [`${many} ${SYNC_STATUS_TEXTS[standing]}`];
+  const counts = SYNC_STATUSES.toReversed().flatMap((syncStatus) => {
+    const many = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;
+    return many === 0 ? [] : [`${many} ${SYNC_STATUS_TEXTS[syncStatus]}`];
   });
   const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
   const rollouts = new Map<string, number>();
@@ -184,12 +184,12 @@ function formatTenantCount(tenants: readonly TenantStatus[], which: DifferenceKi
 
 function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
   const failed = tenants.flatMap((tenant) => (tenant.error === undefined ? [] : [{ tenant, ...tenant.error }]));
-  const groups = Map.groupBy(failed, ({ tenant, code, message }) => `${tenant.standing} ${code} ${message}`);
+  const groups = Map.groupBy(failed, ({ tenant, code, message }) => `${tenant.syncStatus} ${code} ${message}`);
   return [...groups.values()].flatMap((some) => {
     const [first] = some;
     if (first === undefined) return [];
     const names = some.map(({ tenant }) => tenant.name);
-    const word = SYNC_STATUS_TEXTS[first.tenant.standing];
+    const word = SYNC_STATUS_TEXTS[first.tenant.syncStatus];
     const details = [`${excerptSentences(first.message, MAX_MESSAGE_LENGTH)} [${first.code}]`];
     return [
       {
@@ -328,13 +328,13 @@ function describeAuthors(members: DifferenceGroup["members"]): string {
 }
 
 /** Returns whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
-function isFinishedFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
-  return standing === "in-step" && notReachedBy !== undefined && isFinalState(notReachedBy.rolloutState);
+function isFinishedFor({ syncStatus, notReachedBy }: Pick<TenantStatus, "syncStatus" | "notReachedBy">): boolean {
+  return syncStatus === "in-sync" && notReachedBy !== undefined && isFinalState(notReachedBy.rolloutState);
 }
 
 function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
-  const waiting = tenants.flatMap(({ name, standing, notReachedBy }) =>
-    notReachedBy === undefined || isFinishedFor({ standing, notReachedBy }) ? [] : [{ name, ...notReachedBy }],
+  const waiting = tenants.flatMap(({ name, syncStatus, notReachedBy }) =>
+    notReachedBy === undefined || isFinishedFor({ syncStatus, notReachedBy }) ? [] : [{ name, ...notReachedBy }],
   );
   const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
   return rollouts.map(([id, some]) => {

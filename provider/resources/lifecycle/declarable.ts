@@ -129,7 +129,7 @@ export function buildDeclarableVip(
 
 function buildEntryElement(row: AllowDenyEntryRow, ownDomains: OwnDomains, acceptRisk: string): SettingsElement {
   const value = canonicalizeValue(row.value);
-  const { list: _section, ...standing } = pickEntryState(row);
+  const { list: _section, ...entryFields } = pickEntryState(row);
   const { verdict_scope: scope } = row;
   const parsed = parseEntryValue(value);
   const list = ENTRY_LISTS.find((candidate) => candidate === row.list);
@@ -139,7 +139,7 @@ function buildEntryElement(row: AllowDenyEntryRow, ownDomains: OwnDomains, accep
     describeRisks({ list, value, entryType: parsed.value.entryType }, ownDomains) !== undefined;
   return omitUndefined({
     value,
-    ...standing,
+    ...entryFields,
     scope: scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? undefined : scope,
     acceptRisk: hasRisk ? acceptRisk : undefined,
   });

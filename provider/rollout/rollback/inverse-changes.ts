@@ -62,7 +62,7 @@ export function invertChanges(
   );
   return {
     declared: { entries: entries.declared, vips: vips.declared },
-    current: { entries: entries.standing, vips: vips.standing },
+    current: { entries: entries.current, vips: vips.current },
     isPartlyUnknown: entries.isPartlyUnknown || vips.isPartlyUnknown,
     unreverted: sortByDanger([...entries.left, ...vips.left], getChangeTransition),
   };
@@ -76,7 +76,7 @@ function invertListChanges(
   managedContent: ReadonlyMap<string, string>,
   currentStates: ReadonlyMap<string, EntryState>,
   encode: ElementEncoder,
-): { declared: EncodedList; standing: EncodedList; isPartlyUnknown: boolean; left: readonly PlanChange[] } {
+): { declared: EncodedList; current: EncodedList; isPartlyUnknown: boolean; left: readonly PlanChange[] } {
   const current = new Map<string, string>();
   for (const [key, text] of managedContent) {
     const currentState = currentStates.get(key);
@@ -102,7 +102,7 @@ function invertListChanges(
   }
   return {
     declared: Object.fromEntries(declared),
-    standing: Object.fromEntries(current),
+    current: Object.fromEntries(current),
     isPartlyUnknown,
     left: unrevertedChanges,
   };
@@ -133,15 +133,15 @@ function findCurrentEntries(
 
 function encodeEntryWithRisk(
   key: string,
-  { list = "deny", ...standing }: EntryState,
+  { list = "deny", ...current }: EntryState,
   declaredAs: string | undefined,
   riskReason: string,
   ownDomains: OwnDomains,
 ): string {
   const acceptedRisk =
-    standing.acceptRisk ?? (declaredAs === undefined ? undefined : decodeEntry(key, declaredAs)?.acceptRisk);
+    current.acceptRisk ?? (declaredAs === undefined ? undefined : decodeEntry(key, declaredAs)?.acceptRisk);
   const entry = decodeEntry(key, list);
   const isRisky =
     entry !== undefined && findEntryRisks({ ...entry, entryType: entry.entryType as EntryType }, ownDomains).length > 0;
-  return encodeEntry({ ...standing, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
+  return encodeEntry({ ...current, list, acceptRisk: acceptedRisk ?? (isRisky ? riskReason : undefined) });
 }

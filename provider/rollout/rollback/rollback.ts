@@ -108,10 +108,17 @@ export async function prepareRollback(
   const keptTenants = [...skipped, ...leftOut];
   const hasFile = ({ target }: TenantRecord): boolean =>
     to !== undefined && containsSettings(to.files, target.settings);
-  const standing = selectedTenants.filter((tenant) => !hasFile(tenant));
+  const tenantsWithoutFile = selectedTenants.filter((tenant) => !hasFile(tenant));
   const formatName = ({ name, target }: TenantRecord): string =>
     formatPresentName(name, currentTargets.get(target.stack)?.name);
-  const tenantsToRestore = await findTenantsToRestore(journal, id, standing, keptTenants, commands, formatName);
+  const tenantsToRestore = await findTenantsToRestore(
+    journal,
+    id,
+    tenantsWithoutFile,
+    keptTenants,
+    commands,
+    formatName,
+  );
   const [first] = tenantsToRestore;
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(

@@ -65,7 +65,7 @@ it("suggests adopting undeclared entries of an additive list", async () => {
   const [, command = ""] = /^ {4}(EMAIL_SECURITY_BASE_URL=.+)$/m.exec(stdout) ?? [];
   expect(await typed(command)).toContain("clicked.example");
   expect(readFileSync(directory.path("settings/acme.yaml"), "utf8")).toContain("clicked.example");
-  expect(await statusJson()).toMatchObject({ tenants: [{ standing: "in-step" }] });
+  expect(await statusJson()).toMatchObject({ tenants: [{ syncStatus: "in-sync" }] });
 });
 
 it("suggests a rollout for what an exclusive list removes", async () => {

@@ -49,9 +49,9 @@ it.each([
   ["uses the stack's lists if a later rollout of another journal changed it", { seq: 9 }, "behind"],
   ["uses the journal's lists if its own rollout is later", { seq: 1 }, "drifted"],
   ["uses the journal's lists if the marker names its own rollout", { seq: 9, isOwn: true }, "drifted"],
-  ["names a later rollout of another journal that left the tenant in step", { seq: 9 }, "in-step"],
-])("%s", async (_claim, { seq, isOwn = false }: { seq: number; isOwn?: boolean }, standing) => {
-  const held = standing === "in-step" ? ["evil.example"] : ["evil.example", "hotfix.example"];
+  ["names a later rollout of another journal that left the tenant in sync", { seq: 9 }, "in-sync"],
+])("%s", async (_claim, { seq, isOwn = false }: { seq: number; isOwn?: boolean }, syncStatus) => {
+  const held = syncStatus === "in-sync" ? ["evil.example"] : ["evil.example", "hotfix.example"];
   const tenant = tenantWith(
     "acme",
     held.map((value) => entry("deny", value)),
@@ -87,12 +87,12 @@ tenants: { acme: {} }
       },
     );
     const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
-    expect([acme?.standing, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
-      standing === "behind"
+    expect([acme?.syncStatus, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
+      syncStatus === "behind"
         ? ["behind", 0, ["no longer declared"]]
-        : standing === "drifted"
+        : syncStatus === "drifted"
           ? ["drifted", 1, []]
-          : ["in-step", 0, []],
+          : ["in-sync", 0, []],
     );
     expect(acme?.lastRollout).toEqual(
       seq > 2 && !isOwn

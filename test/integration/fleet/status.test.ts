@@ -100,7 +100,7 @@ it("prints each difference once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await status();
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
-  ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
+  ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in sync, 2
 with unknown drift, 1 that can't be judged, 2 with a wrong key.
 No rollout journal was found; --database names one. Without it, only the stacks'
 states distinguish drift from tenants that are behind.
@@ -201,9 +201,9 @@ it("makes ⌈N/200⌉ requests per list", async () => {
   const outcome = await status("--only", "acme,initech", "--within", "2d", "--format", "json");
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   const { tenants, ends, isComplete } = statusOf(outcome);
-  expect(tenants.map(({ name, standing, holds, unchanged }) => [name, standing, holds, unchanged])).toEqual([
-    ["acme", "in-step", { allow: 2, deny: 1, vips: 0 }, 3],
-    ["initech", "in-step", { allow: 2, deny: 402, vips: 0 }, 404],
+  expect(tenants.map(({ name, syncStatus, holds, unchanged }) => [name, syncStatus, holds, unchanged])).toEqual([
+    ["acme", "in-sync", { allow: 2, deny: 1, vips: 0 }, 3],
+    ["initech", "in-sync", { allow: 2, deny: 402, vips: 0 }, 404],
   ]);
   expect(ends.map(({ value, isOver }) => [value, isOver])).toEqual([["old.example", true]]);
   expect(isComplete).toBe(true);
@@ -313,7 +313,7 @@ Rollouts that have not reached all:
   await journal.rollout(files(brought), { acme: "unchanged" }, "another");
   const [acme] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
   expect(acme).toMatchObject({
-    standing: "behind",
+    syncStatus: "behind",
     lastRollout: { id: first, wave: "all", state: "unchanged" },
     notReachedBy: { id: second, state: "pending", rolloutState: "running" },
   });
@@ -371,12 +371,12 @@ waves: [{ name: all }]
   silent.close();
   const { tenants, isComplete } = statusOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
-  expect(tenants.filter(({ standing }) => standing === "unreachable")).toHaveLength(30);
+  expect(tenants.filter(({ syncStatus }) => syncStatus === "unreachable")).toHaveLength(30);
   // Two tenants with the same key are one tenant of the service, so one of the two keys is wrong.
-  expect(tenants.slice(30).map(({ name, standing, error }) => [name, standing, error?.code])).toEqual([
+  expect(tenants.slice(30).map(({ name, syncStatus, error }) => [name, syncStatus, error?.code])).toEqual([
     ["globex", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
     ["twin", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
-    ["acme", "in-step", undefined],
+    ["acme", "in-sync", undefined],
   ]);
   // The three lists of the first tenant, and one read each for three others at once.
   expect(connections).toHaveLength(6);

@@ -106,7 +106,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     readonly isComplete: boolean;
     readonly tenants: readonly {
       readonly name: string;
-      readonly standing: string;
+      readonly syncStatus: string;
       readonly unread: readonly { readonly code: string }[];
       readonly error?: { readonly code: string };
     }[];
@@ -116,7 +116,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
     const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
-    expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
+    expect([code, tenants.map(({ syncStatus, error }) => [syncStatus, error?.code])]).toEqual([
       1,
       [
         ["not-known", undefined],
@@ -132,7 +132,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   ])("reports only the key that contradicts own domains as wrong: %s", async (_which, key) => {
     const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as StatusOutput;
-    expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
+    expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["key-wrong", "in-sync", "in-sync"]);
   });
 
   it("reports a second key of another tenant without extra requests", async () => {
@@ -151,7 +151,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     );
     expect(outcome.code).toBe(1);
     const { tenants } = JSON.parse(outcome.stdout) as StatusOutput;
-    expect(tenants.map(({ standing, error }) => [standing, error?.code])).toEqual([
+    expect(tenants.map(({ syncStatus, error }) => [syncStatus, error?.code])).toEqual([
       ["key-wrong", "ERR_SAME_TENANT"],
       ["key-wrong", "ERR_SAME_TENANT"],
     ]);

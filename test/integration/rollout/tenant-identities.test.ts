@@ -31,7 +31,7 @@ interface Read {
   readonly isComplete: boolean;
   readonly tenants: readonly {
     readonly name: string;
-    readonly standing: string;
+    readonly syncStatus: string;
     readonly unread: readonly { readonly code: string; readonly message: string }[];
     readonly error?: { readonly code: string; readonly message: string };
   }[];
@@ -193,13 +193,13 @@ describe("tenants without VIPs", () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  it("reports tenants with their own keys as in step", async () => {
+  it("reports tenants with their own keys as in sync", async () => {
     const { code, stdout, stderr } = await fleet.run({}, "fleet", "status", "--format", "json");
     expect([code, stderr]).toEqual([0, ""]);
-    expect((JSON.parse(stdout) as Read).tenants.map(({ standing }) => standing)).toEqual([
-      "in-step",
-      "in-step",
-      "in-step",
+    expect((JSON.parse(stdout) as Read).tenants.map(({ syncStatus }) => syncStatus)).toEqual([
+      "in-sync",
+      "in-sync",
+      "in-sync",
     ]);
   });
 
@@ -210,9 +210,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const faulty = tenants.filter(({ standing }) => standing === "key-wrong");
+      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "key-wrong");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
-      for (const { standing } of tenants) expect(["key-wrong", "in-step"]).toContain(standing);
+      for (const { syncStatus } of tenants) expect(["key-wrong", "in-sync"]).toContain(syncStatus);
       expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
       expect(fleet.requests).toEqual(plain);
     });
@@ -248,11 +248,11 @@ describe("tenants without VIPs", () => {
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
     expect(code).toBe(1);
     expect(
-      (JSON.parse(stdout) as Read).tenants.map(({ name, standing, error }) => [name, standing, error?.code]),
+      (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
     ).toEqual([
       ["acme", "key-wrong", "ERR_OTHER_TENANT"],
-      ["globex", "in-step", undefined],
-      ["hooli", "in-step", undefined],
+      ["globex", "in-sync", undefined],
+      ["hooli", "in-sync", undefined],
     ]);
     expect(stdout).not.toContain("hidden.example");
   });

@@ -40,7 +40,7 @@ const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantSta
   host: "mail-security.example",
   settings: `settings/${name}.yaml`,
   stack: name,
-  standing: drift.length > 0 ? "drifted" : "in-step",
+  syncStatus: drift.length > 0 ? "drifted" : "in-sync",
   drift,
   behind: [],
 });
@@ -50,7 +50,7 @@ const onStack = (stack: string, one: TenantStatus): TenantStatus => ({ ...one, s
 
 const unread = (name: string): TenantStatus => ({
   ...tenant(name),
-  standing: "unreachable",
+  syncStatus: "unreachable",
   error: { code: "ERR_CONNECTION", message: "no answer" },
 });
 
@@ -110,7 +110,7 @@ describe("fleet notices", () => {
   it("don't repeat an expiry after files were temporarily unusable", async () => {
     const mistaken: TenantStatus = {
       ...unread("acme"),
-      standing: "unusable",
+      syncStatus: "unusable",
       error: { code: "ERR_SETTINGS_FILE", message: "no list" },
     };
     const ends = [end("partner.example", "2026-11-30")];

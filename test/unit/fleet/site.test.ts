@@ -156,7 +156,7 @@ describe("previous runs", () => {
   it("don't count for another tenant that a person accepted on the stack", () => {
     const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
-    const drifted = { ...tenant, standing: "drifted" } as TenantStatus;
+    const drifted = { ...tenant, syncStatus: "drifted" } as TenantStatus;
     const runOf = (day: string, acceptedSeq?: number): SiteRun => {
       const tenants = [acceptedSeq === undefined ? drifted : { ...drifted, acceptedSeq }];
       return buildSiteRun({ ...status, at: `2026-11-${day}T06:00:00.000Z`, tenants });
@@ -169,7 +169,7 @@ describe("previous runs", () => {
   it("keep the status of tenants that a run doesn't select", () => {
     const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
     const [acme, globex] = status.tenants.map(
-      (one) => ({ ...one, standing: "drifted", acceptedSeq: 7 }) as TenantStatus,
+      (one) => ({ ...one, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
     );
     const [at, later] = ["2026-11-20T06:00:00.000Z", "2026-11-21T06:00:00.000Z"];
     if (acme === undefined || globex === undefined) throw new Error("The site has two tenants.");
@@ -184,7 +184,7 @@ describe("previous runs", () => {
   it("identify a tenant by its stack", () => {
     const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
-    const drifted = { ...tenant, name: "acme", stack: "acme-2", standing: "drifted" } as TenantStatus;
+    const drifted = { ...tenant, name: "acme", stack: "acme-2", syncStatus: "drifted" } as TenantStatus;
     expect(buildSiteRun({ ...status, tenants: [drifted] }).off).toEqual({ drifted: ["acme-2"] });
   });
 });

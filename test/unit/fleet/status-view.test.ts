@@ -13,7 +13,7 @@ const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus =
   host: "mail-security.example",
   settings: `settings/${name}.yaml`,
   stack: name,
-  standing: drift.length === 0 ? "in-step" : "drifted",
+  syncStatus: drift.length === 0 ? "in-sync" : "drifted",
   drift,
   behind: [],
 });

@@ -104,7 +104,7 @@ const fleetTold = (() => {
         const [, what, by, at] = unlike;
         holders.push({ tenant, what: WHATS[what] ?? what, by, at, mail: mailOf(tenant, number) });
       } else if (isIn(tenant.ranges, number)) {
-        const what = UNREAD.has(tenant.standing) ? "declared; the tenant could not be read" : "";
+        const what = UNREAD.has(tenant.syncStatus) ? "declared; the tenant could not be read" : "";
         holders.push({ tenant, what, by: "", at: "", mail: mailOf(tenant, number) });
       }
     }

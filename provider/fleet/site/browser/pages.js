@@ -76,9 +76,9 @@ document.addEventListener("DOMContentLoaded", () => {
       return names.length === 0 ? "" : `${names.slice(0, 5).join(", ")}${more}`;
     };
     /** @param {Tenant} tenant */
-    const isUntold = ({ standing, ranges }) => standing === "unusable" && ranges.length === 0;
+    const isUntold = ({ syncStatus, ranges }) => syncStatus === "unusable" && ranges.length === 0;
     const unusable = named(isUntold);
-    const unread = named((tenant) => UNREAD.has(tenant.standing) && !isUntold(tenant));
+    const unread = named((tenant) => UNREAD.has(tenant.syncStatus) && !isUntold(tenant));
     const why = [
       unusable && `the files of ${unusable} are invalid, so their declarations are unknown`,
       unread && `${unread} could not be read, so unmanaged entries there are unknown`,
@@ -172,18 +172,18 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = [...document.querySelectorAll("tbody tr")].filter((row) => row instanceof HTMLElement);
     const texts = rows.map((row) => (row.textContent ?? "").toLowerCase());
     const show = () => {
-      const [wanted, standing] = [field.value.trim().toLowerCase(), chosen("standing")];
+      const [wanted, syncStatus] = [field.value.trim().toLowerCase(), chosen("syncStatus")];
       let many = 0;
       for (const [index, row] of rows.entries()) {
         const isShown =
-          (standing === "" || row.dataset["standing"] === standing) && (texts[index] ?? "").includes(wanted);
+          (syncStatus === "" || row.dataset["syncStatus"] === syncStatus) && (texts[index] ?? "").includes(wanted);
         row.hidden = !isShown;
         if (isShown) many += 1;
       }
       status.textContent = `${counted(many, "tenant")} of ${rows.length.toLocaleString("en-US")}.`;
     };
     field.addEventListener("input", show);
-    onChoice("standing", show);
+    onChoice("syncStatus", show);
     field.form?.addEventListener("submit", (event) => event.preventDefault());
     if (location.hash.length > 1) {
       const button = byId(`only-${fragment()}`);

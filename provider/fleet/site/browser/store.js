@@ -9,7 +9,7 @@
  * @typedef {{ fields: string[], facts: [field: string, label: string][] }} Known
  * @typedef {[entry: number, what: string, by: string, at: string]} Unlike
  * @typedef {[entry: number, told: string]} Mail
- * @typedef {{ name: string, page: string, standing: string, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} Tenant
+ * @typedef {{ name: string, page: string, syncStatus: string, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} Tenant
  * @typedef {Known & { tenants: Tenant[], chunks: string[] }} Fleet
  */
 const fleetSite = (() => {

@@ -211,13 +211,13 @@ export class EntryStore {
   /** Returns the differences that the status reports as drift, behind or unattributed. */
   #getReportedDeviations({
     name,
-    standing,
+    syncStatus,
     drift,
     behind,
     unattributed = [],
   }: TenantStatus): readonly EntryDeviation[] {
     if (drift.length + behind.length + unattributed.length === 0) return [];
-    const isUndeployed = standing !== "not-known";
+    const isUndeployed = syncStatus !== "not-known";
     const declared = new Map(
       (this.#declaredIndexes.get(name) ?? []).map((index) => [this.#getIdentity(index), index] as const),
     );

@@ -13,7 +13,7 @@ const runSchema = z
     /** The start of the reading (ISO 8601, UTC). */
     at: z.iso.datetime(),
     tenants: count,
-    standings: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
+    syncStatuses: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
     /** The number of drifted entries, in all tenants. */
     drift: count,
     /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
@@ -46,10 +46,10 @@ interface UnselectedStacks {
  */
 export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unselected?: UnselectedStacks): SiteRun {
   const unsyncedTenants = [
-    ...tenants.filter(({ standing }) => standing !== "in-step"),
+    ...tenants.filter(({ syncStatus }) => syncStatus !== "in-sync"),
     ...listStoredTenants(unselected?.run).filter(({ stack }) => unselected?.stacks.has(stack)),
   ].slice(0, MAX_STORED_STACKS);
-  const tenantsByStatus = Map.groupBy(tenants, ({ standing }) => standing);
+  const tenantsByStatus = Map.groupBy(tenants, ({ syncStatus }) => syncStatus);
   const accepted = unsyncedTenants.flatMap(({ stack, acceptedSeq }) =>
     acceptedSeq === undefined ? [] : [[stack, acceptedSeq] as const],
   );
@@ -57,13 +57,13 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unsele
     format: RUN_FORMAT,
     at,
     tenants: tenants.length,
-    standings: Object.fromEntries([...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length])),
+    syncStatuses: Object.fromEntries([...tenantsByStatus].map(([syncStatus, members]) => [syncStatus, members.length])),
     drift: tenants.reduce((sum, { drift }) => sum + drift.length, 0),
     ends: ends.filter(({ isOver }) => !isOver).length,
     over: ends.filter(({ isOver }) => isOver).length,
     reviews: reviews.length,
     off: Object.fromEntries(
-      [...Map.groupBy(unsyncedTenants, ({ standing }) => standing)].map(([syncStatus, members]) => [
+      [...Map.groupBy(unsyncedTenants, ({ syncStatus }) => syncStatus)].map(([syncStatus, members]) => [
         syncStatus,
         members.map(({ stack }) => stack),
       ]),
@@ -75,12 +75,12 @@ export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unsele
 /** Lists the tenants that were not in sync in a run. */
 function listStoredTenants(
   run: SiteRun | undefined,
-): readonly Pick<TenantStatus, "stack" | "standing" | "acceptedSeq">[] {
+): readonly Pick<TenantStatus, "stack" | "syncStatus" | "acceptedSeq">[] {
   const accepted = new Map(Object.entries(run?.accepted ?? {}));
-  return SYNC_STATUSES.flatMap((standing) =>
-    (run?.off[standing] ?? []).map((stack) => ({
+  return SYNC_STATUSES.flatMap((syncStatus) =>
+    (run?.off[syncStatus] ?? []).map((stack) => ({
       stack,
-      standing,
+      syncStatus,
       ...omitUndefined({ acceptedSeq: accepted.get(stack) }),
     })),
   );
@@ -126,7 +126,8 @@ export function getRunFileName({ at }: SiteRun): string {
  * if it was in sync. Runs of another tenant that had the stack before don't count.
  */
 export function findStatusStart(stack: string, runs: readonly SiteRun[]): SiteRun | undefined {
-  const getRunStatus = ({ off }: SiteRun) => SYNC_STATUSES.find((standing) => off[standing]?.includes(stack) === true);
+  const getRunStatus = ({ off }: SiteRun) =>
+    SYNC_STATUSES.find((syncStatus) => off[syncStatus]?.includes(stack) === true);
   const getAccepted = ({ accepted = {} }: SiteRun) => (Object.hasOwn(accepted, stack) ? accepted[stack] : undefined);
   const last = runs.at(-1);
   const currentStatus = last && getRunStatus(last);

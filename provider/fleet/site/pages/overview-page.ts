@@ -39,7 +39,7 @@ ${sections.length === 0 ? "" : html`<p><a href="attention.html">All items that n
 
 function renderVerdict({ tenants, isJournalRead }: FleetStatus): Html {
   const countTenants = (...statuses: readonly string[]) =>
-    tenants.filter(({ standing }) => statuses.includes(standing)).length;
+    tenants.filter(({ syncStatus }) => statuses.includes(syncStatus)).length;
   const unreadCount = countTenants("key-wrong", "unreachable", "unusable");
   const driftedCount = countTenants("drifted");
   const behindCount = countTenants("behind");
@@ -80,9 +80,9 @@ function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
   const expired = ends.filter(({ isOver }) => isOver).length;
   const renderCell = (kind: string, href: string, count: number, label: string) =>
     html`<li class="${count === 0 ? "zero" : kind}"><a href="${href}"><b>${formatNumber(count)}</b>${label}</a></li>`;
-  return html`<ul class="tallies">${SYNC_STATUSES.toReversed().map((standing) => {
-    const count = tenants.filter((tenant) => tenant.standing === standing).length;
-    return renderCell(`is-${standing}`, `tenants.html#${standing}`, count, SYNC_STATUS_LABELS[standing]);
+  return html`<ul class="tallies">${SYNC_STATUSES.toReversed().map((syncStatus) => {
+    const count = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;
+    return renderCell(`is-${syncStatus}`, `tenants.html#${syncStatus}`, count, SYNC_STATUS_LABELS[syncStatus]);
   })}${renderCell("", "attention.html", ends.length - expired, "expire soon")}${renderCell("", "attention.html", expired, "expired")}${renderCell(
     "",
     "attention.html",
@@ -105,18 +105,19 @@ function renderCharts({ runs, ages }: SiteData): Html | undefined {
     runs.length < 2
       ? undefined
       : html`${renderLineChart("Tenants that are not in sync", times, [
-          { name: "drifted", values: valuesOverTime(({ standings }) => standings.drifted ?? 0) },
+          { name: "drifted", values: valuesOverTime(({ syncStatuses }) => syncStatuses.drifted ?? 0) },
           {
             name: "behind",
             values: valuesOverTime(
-              ({ standings: { behind = 0, "not-known": unknownCount = 0, "never-rolled-out": never = 0 } }) =>
+              ({ syncStatuses: { behind = 0, "not-known": unknownCount = 0, "never-rolled-out": never = 0 } }) =>
                 behind + unknownCount + never,
             ),
           },
           {
             name: "not read",
             values: valuesOverTime(
-              ({ standings: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) => key + unreachable + unusable,
+              ({ syncStatuses: { "key-wrong": key = 0, unreachable = 0, unusable = 0 } }) =>
+                key + unreachable + unusable,
             ),
           },
         ])}${renderLineChart("Waiting for a person", times, [

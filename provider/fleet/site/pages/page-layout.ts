@@ -56,7 +56,7 @@ ${main}
 
 /** The display names of a tenant's statuses. */
 export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
-  "in-step": "in sync",
+  "in-sync": "in sync",
   behind: "behind",
   drifted: "drifted",
   "not-known": "unknown",

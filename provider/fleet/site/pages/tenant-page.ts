@@ -67,7 +67,7 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
     data,
     main: html`<p class="eyebrow">Tenant</p>
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
-${renderStatusBanner(SEVERITIES[tenant.standing], capitalize(SYNC_STATUS_LABELS[tenant.standing]), formatTenantHeadline(page))}
+${renderStatusBanner(SEVERITIES[tenant.syncStatus], capitalize(SYNC_STATUS_LABELS[tenant.syncStatus]), formatTenantHeadline(page))}
 <div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
 ${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
 <section><h2 id="lists">Lists</h2>
@@ -98,11 +98,11 @@ const SEVERITIES: Readonly<Record<SyncStatus, PageStatus>> = {
   "not-known": "warning",
   "never-rolled-out": "running",
   behind: "running",
-  "in-step": "none",
+  "in-sync": "none",
 };
 
 function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
-  const { standing, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
+  const { syncStatus, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
   const firstRun = findStatusStart(tenant.stack, runs);
   const sinceText: SafeText =
     firstRun === undefined || firstRun === runs.at(-1)
@@ -114,12 +114,12 @@ function formatTenantHeadline({ tenant, runs }: TenantPageData): SafeText {
     ...(behind.length > 0 ? [`${formatCount(behind.length, "entry", "entries")} not applied by a rollout yet`] : []),
     ...(unattributed.length > 0
       ? [
-          `${formatCount(unattributed.length, "entry", "entries")} different from the files, ${standing === "not-known" ? "for an unknown time" : "before any rollout"}`,
+          `${formatCount(unattributed.length, "entry", "entries")} different from the files, ${syncStatus === "not-known" ? "for an unknown time" : "before any rollout"}`,
         ]
       : []),
     `${formatCount(unchanged, "entry", "entries")} unchanged`,
   ];
-  return standing === "in-step"
+  return syncStatus === "in-sync"
     ? safeText`All ${formatCount(unchanged, "entry matches its files", "entries match their files")}.`
     : [`${parts.join(", ")}.`, ...sinceText];
 }

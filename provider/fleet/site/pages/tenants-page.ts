@@ -10,7 +10,7 @@ import { getTenantPagePath } from "./paths";
 export function renderTenantsPage(layout: PageLayout): string {
   const { tenants } = layout.status;
   const sorted = tenants.toSorted(
-    (one, other) => SYNC_STATUSES.indexOf(one.standing) - SYNC_STATUSES.indexOf(other.standing),
+    (one, other) => SYNC_STATUSES.indexOf(one.syncStatus) - SYNC_STATUSES.indexOf(other.syncStatus),
   );
   return renderPage(layout, {
     title: "Tenants",
@@ -18,13 +18,13 @@ export function renderTenantsPage(layout: PageLayout): string {
     main: html`<h1>Tenants</h1>
 <form role="search"><label class="source" for="tenant-filter">Name or label</label>
 <input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderFilterOptions("standing", "Status", [
-      { id: "any-standing", value: "", label: "All", count: tenants.length },
+<div class="filters">${renderFilterOptions("syncStatus", "Status", [
+      { id: "any-status", value: "", label: "All", count: tenants.length },
       ...SYNC_STATUSES.map((syncStatus) => ({
         id: `only-${syncStatus}`,
         value: syncStatus,
         label: SYNC_STATUS_LABELS[syncStatus],
-        count: tenants.filter((tenant) => tenant.standing === syncStatus).length,
+        count: tenants.filter((tenant) => tenant.syncStatus === syncStatus).length,
       })),
     ])}</div>
 <p class="status" id="tenant-status" role="status"></p></form>
@@ -43,7 +43,7 @@ ${sorted.map(renderTenantOverviewRow)}</tbody></table></div>`,
 }
 
 function renderTenantOverviewRow(tenant: TenantStatus): Html {
-  const { name, standing, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
+  const { name, syncStatus, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
   const differenceText = [
     ...(drift.length > 0 ? [`${formatNumber(drift.length)} drifted`] : []),
     ...(behind.length > 0 ? [`${formatNumber(behind.length)} behind`] : []),
@@ -52,9 +52,9 @@ function renderTenantOverviewRow(tenant: TenantStatus): Html {
   const labelTexts = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const renderCell = (label: string, content: string | Html) =>
     content === "" ? html`<td></td>` : html`<td data-label="${label}">${content}</td>`;
-  return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${getTenantPagePath(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
+  return html`<tr data-sync-status="${syncStatus}"><td data-label="Tenant"><a href="${getTenantPagePath(name)}"><bdi>${excerpt(name)}</bdi></a></td>${renderCell(
     "Status",
-    renderSyncStatus(standing),
+    renderSyncStatus(syncStatus),
   )}${renderCell("Differs", differenceText)}${renderCell("Allow", holds ? formatNumber(holds.allow) : "")}${renderCell("Deny", holds ? formatNumber(holds.deny) : "")}${renderCell(
     "VIPs",
     holds ? formatNumber(holds.vips) : "",
