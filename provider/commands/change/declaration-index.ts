@@ -11,6 +11,8 @@ export class DeclarationIndex {
   readonly #declared: ReadonlyMap<string, readonly DeclaredItem[]>;
   readonly #expired: ReadonlyMap<string, readonly DeclaredItem[]>;
   readonly #excluded: ReadonlyMap<string, Settings["excluded"]>;
+  /** The entries by each value that covers them. Built at the first use. */
+  #covered: ReadonlyMap<string, readonly DeclaredEntry[]> | undefined;
 
   constructor({ entries, vips, expired, excluded }: Settings) {
     this.#declared = Map.groupBy([...entries, ...vips] as DeclaredItem[], getDeclarationValue);
@@ -38,6 +40,25 @@ export class DeclarationIndex {
     return listCoveringValues(value)
       .flatMap((broaderValue) => this.getActive(broaderValue))
       .filter((declaration) => declaration.kind === "entry");
+  }
+
+  /** Returns the entries for values that a broader value covers. */
+  getCoveredEntries(value: string): readonly DeclaredEntry[] {
+    this.#covered ??= this.#indexCoveredEntries();
+    return this.#covered.get(value) ?? [];
+  }
+
+  #indexCoveredEntries(): ReadonlyMap<string, readonly DeclaredEntry[]> {
+    const covered = new Map<string, DeclaredEntry[]>();
+    for (const declaration of [...this.#declared.values()].flat()) {
+      if (declaration.kind !== "entry") continue;
+      for (const broaderValue of listCoveringValues(declaration.value)) {
+        const entries = covered.get(broaderValue);
+        if (entries === undefined) covered.set(broaderValue, [declaration]);
+        else entries.push(declaration);
+      }
+    }
+    return covered;
   }
 }
 

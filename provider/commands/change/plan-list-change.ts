@@ -248,7 +248,25 @@ class ListChangePlanner implements ListChangePlan {
         ({ declaration, location }) =>
           `The ${formatDeclaration(declaration)} is removed at ${formatLineLocation(location)}.`,
       );
-    return [...others, ...above, ...out];
+    return [...others, ...above, ...this.#describeCovered(name, section, scope), ...out];
+  }
+
+  /** Describes the narrower entries that an added entry covers. */
+  #describeCovered(name: string, section: Section, scope: string | undefined): string[] {
+    if (section === "vips") return [];
+    const below = this.#declarations.getCoveredEntries(name);
+    const exceptions = below.filter(({ list }) => list !== section);
+    const redundant = below.filter(
+      ({ list, verdictScope }) => list === section && verdictScope === resolveScope(scope),
+    );
+    return [
+      ...(exceptions.length === 0
+        ? []
+        : [
+            `Exceptions to it: ${formatFirstDeclarations(exceptions)}. The service's reference doesn't say which of the two takes precedence.`,
+          ]),
+      ...(redundant.length === 0 ? [] : [`It covers, presumably: ${formatFirstDeclarations(redundant)}.`]),
+    ];
   }
 
   #isOwn({ location }: DeclaredItem): boolean {
@@ -300,6 +318,14 @@ class ListChangePlanner implements ListChangePlan {
       ...(element && { element }),
     });
   }
+}
+
+const MAX_LISTED_ENTRIES = 3;
+
+function formatFirstDeclarations(entries: readonly DeclaredItem[]): string {
+  const more = entries.length - MAX_LISTED_ENTRIES;
+  const texts = entries.slice(0, MAX_LISTED_ENTRIES).map((one) => `the ${formatDeclaration(one)}`);
+  return `${texts.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
 /** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */

@@ -31,6 +31,10 @@ allow:
     reviewed: { on: 2026-11-01, by: Ruth }
 vips: [ceo@acme.example]
 `,
+  "shop.yaml": `version: 1
+allow: [a.shop.example, b.shop.example, c.shop.example, billing@shop.example]
+deny: [x.shop.example, { value: y.shop.example, scope: graymail }]
+`,
   "baseline.yaml": "version: 1\ndeny:\n  - base.example\n  - { value: past.example, expires: 2026-01-01 }\n",
 };
 
@@ -89,6 +93,16 @@ it("notes that a domain's entry covers a mailbox", () => {
   const planned = plan({ do: "add", section: "deny", values: values("x@bad.example"), metadata: {} });
   expect(planned.steps[0]?.notes).toEqual([
     "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already.",
+  ]);
+});
+
+it("notes the narrower entries that an added entry covers", () => {
+  const shop = readSettings("shop.yaml", { readFile, today: "2026-11-23" });
+  const add = { do: "add", section: "deny", values: values("shop.example"), metadata: {} } as const;
+  const { steps } = planListChange(shop, add, () => true);
+  expect(steps[0]?.notes).toEqual([
+    "Exceptions to it: the allow of a.shop.example (shop.yaml:2), the allow of b.shop.example (shop.yaml:2), the allow of billing@shop.example (shop.yaml:2), and 1 more. The service's reference doesn't say which of the two takes precedence.",
+    "It covers, presumably: the deny of x.shop.example (shop.yaml:3).",
   ]);
 });
 
