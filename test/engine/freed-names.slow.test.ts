@@ -63,7 +63,7 @@ it("leaves out the tenant that has an excepted name now, and names the removed t
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
 });
 
-it("refuses a selected name that nobody has now, and gives the present name", async () => {
+it("refuses a former name in a selection and gives the present one", async () => {
   for (const option of ["--only", "--except"]) {
     const run = await fleet.rollout("rollback", "--yes", option, "t2");
     expect(summarizeRun(run)).toEqual([1, []]);

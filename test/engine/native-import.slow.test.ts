@@ -94,7 +94,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 });
 
-it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${skipped}`, async () => {
+it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, async () => {
   await using sandbox = await clicked([
     entry("deny", "evil.example", 'INC-7: "\u0024{it}" `x`'),
     entry("allow", "gmail.com", "the fair"),
@@ -130,7 +130,7 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
 });
 
 it.skipIf(missing)(
-  `imports a tenant of ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and its program as it is printed changes nothing${skipped}`,
+  `imports ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and prints a program without changes${skipped}`,
   async () => {
     await imports(COUNT, [EACH, WHOLE_LISTS]);
   },

@@ -20,7 +20,7 @@ exports.source = vip.source;
 `;
 
 it.skipIf(missing)(
-  `is a package by its own name, as \`pulumi package add\` makes it and as it is published, with the oldest Pulumi that it allows${missing ? ` (skipped: ${missing})` : ""}`,
+  `works as a package with the oldest supported Pulumi, from \`pulumi package add\` and as published${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     await using directory = await EmptyDirectory.create();
     await using sandbox = await startSandbox({ scenario: "acme" });

@@ -51,7 +51,7 @@ async function settingsProject(more: Record<string, string> = {}): Promise<[Engi
 }
 
 it.skipIf(missing)(
-  `holds a program in YAML to what was reviewed${missing ? ` (skipped: ${missing})` : ""}`,
+  `enforces the reviewed plan for a YAML program${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     const [project, cli] = await settingsProject(pathWith(await languageHost("yaml")));
     await using _project = project;

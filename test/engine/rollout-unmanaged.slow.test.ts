@@ -34,7 +34,7 @@ it("names the unmanaged allows and what to do about them", async () => {
   );
 });
 
-it("fails at a tenant that allows what its files deny, in every rollout until the allow is removed", async () => {
+it("fails in every rollout at a tenant that allows a declared deny", async () => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
   await using fleet = await Fleet.start({ tenants: 1, about: () => `{ baseUrl: "${service.url}" }` });
   await fleet.baseline(["evil.example"]);

@@ -36,7 +36,7 @@ it.each([
 });
 
 it.skipIf(missing)(
-  `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
+  `keeps the generated examples up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     const made = await generateSchemaExamples(SCHEMA, EXAMPLES);
     expect(Object.keys(made)).toHaveLength(5);
@@ -47,7 +47,7 @@ it.skipIf(missing)(
 );
 
 it.skipIf(missing)(
-  `keeps the SDKs that the CLI generates from the built schema; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
+  `keeps the generated SDKs up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     await using made = await EmptyDirectory.create();
 

@@ -203,15 +203,14 @@ const mixUp = fc.oneof(
 
 const FLEETS = [
   {
-    about:
-      "whatever becomes of the set of tenants, nobody is written to whom the file does not name, and in sync is who was read",
+    about: "writes only to tenants of the current file, and reports only read tenants as in sync",
     hasPeople: true,
     names: ["acme", "globex"],
     edit: editBy(change),
     command,
   },
   {
-    about: "whatever keys are mixed up among tenants without VIPs, each is written to in its own name alone",
+    about: "writes to each tenant only under its own name, however keys are mixed up",
     hasPeople: false,
     names: NAMES,
     edit: editBy(mixUp),

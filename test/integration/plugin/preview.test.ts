@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
 ];
 
 describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
-  it("is previewed exactly as it is then applied, without a request", async () => {
+  it("is previewed as it is applied, without a request", async () => {
     const { provider, sandbox } = tenant();
     const resource = provider.resource(kind);
     sandbox.clearRequests();

@@ -230,7 +230,7 @@ it("runs every step on Kubernetes even if one fails", async () => {
   expect(existsSync(join(FLEET, "site/index.html"))).toBe(true);
 });
 
-it.skipIf(missingZizmor)(`has no workflow of which zizmor says anything ${missingZizmor ?? ""}`, async () => {
+it.skipIf(missingZizmor)(`has no workflow with a zizmor finding ${missingZizmor ?? ""}`, async () => {
   await using directory = await EmptyDirectory.create();
   await cp("examples/rollout/.github", join(directory.path, ".github"), { recursive: true });
   expect(await zizmor(directory.path)).toEqual([]);

@@ -134,7 +134,7 @@ it("rejects a remote state backend that only the project names", async () => {
   expect(stranger.heard).toEqual([]);
 });
 
-it("trusts a rollout in the journal no more than a file", async () => {
+it("applies the same permissions to a rollout in the journal as to a file", async () => {
   targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
   const database = join(directory, ".email-security/rollouts.db");
   mkdirSync(join(directory, ".email-security"));

@@ -51,7 +51,7 @@ describe("truncated list", () => {
     expect(describeHidden(hidden)).toBe(expectedText);
   });
 
-  it("hides nothing more dangerous than what it shows", () => {
+  it("shows the most dangerous changes first", () => {
     const all: Transition[] = [DENY, { to: "vip" }, { from: "deny", to: "allow" }, DENY, { to: "allow" }];
     for (let most = 0; most <= all.length; most++) {
       for (let turn = 0; turn < all.length; turn++) {

@@ -55,7 +55,7 @@ it("leaves missing stacks and other backends to the CLI", () => {
   for (const backend of addresses) expect(read({ backend })).toBeUndefined();
 });
 
-it.each(["t0.json.gz", "t0.json.zst"])("leaves it to the CLI which is newer when there is %s", (name) => {
+it.each(["t0.json.gz", "t0.json.zst"])("leaves the choice of the newer file to the CLI when %s exists", (name) => {
   lay(`stacks/p/${name}`, "");
   expect(read()).toBeUndefined();
 });
