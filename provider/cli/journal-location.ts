@@ -7,7 +7,7 @@ import { quote, sanitizeMultiline } from "../settings/text";
 
 /** The end of the help text for `--database`. */
 export const DATABASE_DEFAULT_HELP =
-  "default: EMAIL_SECURITY_DATABASE, which process lists don't show; the password can also be in PGPASSWORD or ~/.pgpass";
+  "default: EMAIL_SECURITY_DATABASE, which keeps a password out of process lists, as do PGPASSWORD and ~/.pgpass";
 
 /** The location of the journal. */
 export interface JournalOptions {

@@ -30,8 +30,8 @@ export function addSelectionOptions(command: Command): Command {
 /** Adds the selection options for a command with positional values: each takes one word and can be repeated. */
 export function addRepeatableSelectionOptions(command: Command): Command {
   return command
-    .option("--only <names>", `Select only these tenants, with commas; ${WILDCARD_HELP}`, collectValues)
-    .option("--except <names>", "Select all but these tenants, with commas", collectValues)
+    .option("--only <names>", `Select only these tenants, separated by commas; ${WILDCARD_HELP}`, collectValues)
+    .option("--except <names>", "Select all but these tenants, separated by commas", collectValues)
     .option("--label <condition>", `Select only tenants with ${LABEL_HELP}; repeat for several`, collectValues);
 }
 

@@ -114,6 +114,6 @@ it("reverts console drift with --revert-drift only where the files allow it", as
     "only removes expired entries",
     undefined,
   ]);
-  expect(flat(back)).toContain(`rolling back the rollout ${list.at(-1)?.split(" ")[0]} of`);
+  expect(flat(back)).toContain(`roll back the rollout ${list.at(-1)?.split(" ")[0]} of`);
   expect(begun(back)).toEqual([]);
 });

@@ -16,7 +16,9 @@ import type { Diagnosis } from "./doctor";
 export function createDoctorCommand(): Command {
   return addHelp(
     addOutputOptions(new Command("doctor"), FORMATS)
-      .description("Check address, key, clock, engine and files, and show how to fix them")
+      .description(
+        "Check the tenant's address and key, the clock, Pulumi and the settings files, and show how to fix problems",
+      )
       .argument(
         "[files...]",
         "Settings files, or directories that contain them (default: the directory settings, or settings.yaml)",

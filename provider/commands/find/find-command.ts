@@ -40,8 +40,8 @@ interface FindOptions extends SelectionOptions, JournalOptions, OutputOptions<(t
  */
 export function createFindCommand(): Command {
   const command = new Command("find")
-    .description("Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants")
-    .argument("[values...]", "Values to find, or - for standard input, a line each")
+    .description("Find where a domain, IP address or mailbox is allowed, denied or a VIP, in files and at tenants")
+    .argument("[values...]", "Values to find, or - to read them from standard input, one per line")
     .option(
       "--sender <address>",
       "Show which entry decides for mail from this sender; repeat for several",
@@ -62,16 +62,16 @@ export function createFindCommand(): Command {
     parsePositiveInteger,
     16,
   );
-  addJournalOption(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(
+  addJournalOption(command, "Use this rollout journal, to identify tenants and share rate limits").addOption(
     createTodayOption(),
   );
   addOutputOptions(command, FORMATS).action(wrapAction(runFindCommand));
   return addHelp(command, {
     examples: [
-      { does: "in the files and at the tenant of the environment", line: "find evil.example" },
-      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --format csv" },
+      { does: "Search the files and the tenant of the environment", line: "find evil.example" },
+      { does: "Search all tenants, and print a table", line: "find evil.example 192.0.2.7 --all --format csv" },
       {
-        does: "which entry decides for a sender, in some tenants",
+        does: "Show which entry takes precedence for a sender, in some tenants",
         line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
       },
     ],

@@ -21,7 +21,7 @@ export function createFleetCommand(): Command {
       examples: [
         { does: "Show which tenants differ from their files", line: "fleet status" },
         { does: "Show the same for a script", line: "fleet status --format json" },
-        { does: "Show it as pages, with all settings of the tenants", line: "fleet site site" },
+        { does: "Write the status and all settings as a static site", line: "fleet site site" },
       ],
       exits: {},
     },
@@ -44,14 +44,14 @@ function createFleetStatusCommand(): Command {
         line: "fleet status --label ring=canary --within 6w",
       },
       {
-        does: "Write a report and a record, and send notices of new findings, as a nightly job does",
+        does: "Write the status as Markdown and JSON, and send notices of new findings, as a nightly job does",
         line: "fleet status --output fleet.md --output fleet.json --notify sent.json",
       },
     ],
     exits: {
       0: "All tenants are in sync",
       1: "An error occurred, a tenant could not be read, or a notice could not be delivered",
-      2: "A tenant has drifted or is behind its files; all tenants were read",
+      2: "A tenant isn't in sync; all tenants were read",
     },
   });
 }

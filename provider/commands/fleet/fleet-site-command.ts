@@ -23,10 +23,10 @@ interface FleetSiteOptions extends FleetReadOptions, OutputOptions<(typeof FORMA
 export function createFleetSiteCommand(): Command {
   const command = new Command("site")
     .description("Write the status and settings of all tenants as a static site")
-    .argument("<directory>", "Directory of the site; it keeps a summary of each run");
+    .argument("<directory>", "Write the site into this directory, which also keeps a summary of each run");
   return addHelp(
     addOutputOptions(addFleetReadOptions(command), FORMATS)
-      .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")
+      .option("--evidence", "Show how much mail each entry matched in the last 30 days, without naming anyone")
       .action(wrapAction(runFleetSiteCommand)),
     {
       examples: [

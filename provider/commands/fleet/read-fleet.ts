@@ -43,13 +43,13 @@ export function addFleetReadOptions(command: Command): Command {
   return addSelectionOptions(command.addOption(createTargetsOption()))
     .option(
       "--database <place>",
-      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; otherwise .email-security/rollouts.db)`,
+      `Read the last rollout of each tenant and the shared rate limits from this journal; repeat it to read several, such as one per region (${DATABASE_DEFAULT_HELP}; otherwise .email-security/rollouts.db)`,
       (url: string, urls: readonly string[] = []) => [...urls, url],
     )
     .addOption(createWithinOption())
     .addOption(createTodayOption())
     .option("--max-concurrent <number>", "Read this many tenants at once", parsePositiveInteger, 16)
-    .option("--notify <file>", "Notify the receivers of new drift and expiries; the file records what was sent");
+    .option("--notify <file>", "Send notices of new drift and expiring entries; this file records what was sent");
 }
 
 /** Checks whether a tenant could not be read or a notice could not be sent, and warns about unread tenants. */

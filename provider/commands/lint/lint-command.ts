@@ -175,7 +175,7 @@ async function renderLintText(
     formatLevelCount(warning, "warning"),
     formatLevelCount(note, "note"),
   ].filter(Boolean);
-  const summary = `${countTexts.length === 0 ? "Nothing found" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are fixed." : ""}${suffix}`;
+  const summary = `${countTexts.length === 0 ? "No findings" : countTexts.join(", ")} in ${formatLevelCount(files.length, "file")}.${isPartial ? " More may be found once these are fixed." : ""}${suffix}`;
   const text = `${[...lines, summary].join("\n")}\n`;
   return target.isTTY ? wrapForTerminal(text, target) : text;
 }

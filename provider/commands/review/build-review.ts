@@ -32,7 +32,7 @@ type Declaration = DeclaredEntry | DeclaredVip;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * Returns the settings of a tenant that a person should look at, each with reasons and evidence. Items that somebody decided to keep are
+ * Returns the settings of a tenant that a person should review, each with reasons and evidence. Items that somebody decided to keep are
  * left out while the decision holds. They return for facts that the decision could not know: mail found malicious or reported on a later
  * day, a later expiry, a broken rule. A decision in a shared file does not cover this tenant's mail. Pure.
  *

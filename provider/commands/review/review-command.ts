@@ -17,7 +17,7 @@ interface ReviewCommandOptions extends OutputOptions<(typeof FORMATS)[number]> {
 }
 
 /**
- * `email-security review`: lists the settings that a person should look at, and records decisions. Exit codes: 0 nothing to review, 2 items
+ * `email-security review`: lists the settings that a person should review, and records decisions. Exit codes: 0 nothing to review, 2 items
  * to review, 1 error.
  */
 export function createReviewCommand(): Command {

@@ -4,7 +4,7 @@ import { type PageStatus, renderHtmlPage, renderStatusBanner } from "../../rende
 import { PLAN_STYLE } from "../../render/html-style";
 import { Html, html, renderHtmlText, renderUntrustedHtml } from "../../render/html-text";
 import { renderWithinLimit } from "../../render/render-within-limit";
-import { formatNumber, type SafeText, untrusted, untrustedSentence } from "../../render/safe-text";
+import { formatCount, formatNumber, type SafeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
 import { DECISION_HELP, formatReviewCounts, getItemNoun, UNREAD_HEADING } from "./review-messages";
@@ -18,7 +18,7 @@ export function renderReviewHtml(report: ReviewReport): string {
   const { items, file, host, today, notKnown, unread } = report;
   const status = getReviewStatus(report);
   return renderHtmlPage({
-    title: `Review of ${file}: ${formatNumber(items.length)} to look at`,
+    title: `Review of ${file}: ${formatCount(items.length, "item")}`,
     style: `${PLAN_STYLE}${REVIEW_STYLE}`,
     body: html`<header>
 <p class="eyebrow">Email security review</p>
@@ -26,7 +26,7 @@ export function renderReviewHtml(report: ReviewReport): string {
 <p class="source">As of ${today}</p>
 </header>
 <main>
-${renderStatusBanner(status, STATUS_TEXT[status], [items.length === 0 ? "Nothing found to look at." : `To look at: ${formatReviewCounts(items)}.`])}
+${renderStatusBanner(status, STATUS_TEXT[status], [items.length === 0 ? "No items to review." : `To review: ${formatReviewCounts(items)}.`])}
 ${renderNoteList(UNREAD_HEADING, unread)}
 ${items.length === 0 ? undefined : html`<p>${renderHtmlText([untrustedSentence(DECISION_HELP)])}</p>`}
 ${items.length < 2 ? undefined : renderReviewFilters(items)}
@@ -42,8 +42,8 @@ type ReviewStatus = Extract<PageStatus, "danger" | "warning" | "none" | "nothing
 
 const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
   danger: "Look at this first",
-  warning: "To look at",
-  none: "To look at",
+  warning: "To review",
+  none: "To review",
   nothing: "All is decided",
 };
 

@@ -11,12 +11,12 @@ export const DECISION_HELP =
 /** Introduces the list of data that could not be read. */
 export const UNREAD_HEADING = "Not all could be read, so there may be more:";
 
-/** Formats a summary, such as "3 to look at in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
+/** Formats a summary, such as "3 items to review in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
 export function formatReviewSummary({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
   const fileText = excerpt(file, 300);
-  if (items.length === 0 && unread.length > 0) return `Nothing found of ${fileText} to look at, in what could be read.`;
-  if (items.length === 0) return `Nothing of ${fileText} to look at.`;
-  return `${items.length} to look at in ${fileText}: ${formatReviewCounts(items)}.`;
+  if (items.length === 0 && unread.length > 0) return `No items to review in ${fileText}, in what could be read.`;
+  if (items.length === 0) return `No items to review in ${fileText}.`;
+  return `${formatCount(items.length, "item")} to review in ${fileText}: ${formatReviewCounts(items)}.`;
 }
 
 /** Formats counts, such as "1 allow, 2 denies, 1 person". */

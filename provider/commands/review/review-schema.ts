@@ -37,7 +37,7 @@ const itemSchema = z
       .describe("The worst first."),
   })
   .readonly()
-  .meta({ id: "ReviewItem", description: "One thing to look at, or a person who is targeted." });
+  .meta({ id: "ReviewItem", description: "An item to review, or a person who is targeted." });
 
 export type ReviewItem = z.infer<typeof itemSchema>;
 export type ReviewReason = ReviewItem["reasons"][number];
@@ -52,7 +52,7 @@ export const reviewSchema = z
     unread: z
       .array(z.string())
       .readonly()
-      .describe("Mail that could not be read, so that there may be more to look at: a printable sentence each."),
+      .describe("Mail that could not be read, so that there may be more items to review: a printable sentence each."),
     notKnown: z
       .array(z.string())
       .readonly()

@@ -57,25 +57,25 @@ export function createRolloutCommand(): Command {
     // Options after a subcommand belong to it: it has options of the same names.
     .enablePositionalOptions()
     .description("Plan a change for all tenants, and apply it in waves that stop on failures")
-    .argument("[file]", "The targets file", DEFAULT_TARGETS_FILE)
+    .argument("[file]", "The targets file, which lists the tenants and waves", DEFAULT_TARGETS_FILE)
     .option("--yes", "Apply the plan; without it, only show it")
     .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
     .addOption(createFailOnOption())
     .addOption(createTodayOption())
     .addOption(
       new Option(
-        "--evidence <whose>",
-        "Show mail evidence in the Markdown and HTML of a plan: for 5 tenants (sample, the default), for each changed tenant, or for none",
+        "--evidence <tenants>",
+        "Show mail evidence in the Markdown and HTML of a plan: for 5 tenants (sample, the default), for each tenant with changes (all), or for none",
       ).choices(EVIDENCE_CHOICES),
     )
-    .option("--always-run-engine", "Run the engine for every tenant, even without changes")
+    .option("--always-run-engine", "Run Pulumi for every tenant, even without changes")
     .option(
       "--only-expired",
-      "Remove expired entries and nothing else; other changes stay pending. For an unattended job, add --yes",
+      "Remove expired entries and nothing else; other changes stay pending. Add --yes to apply it",
     )
     .option(
       "--revert-drift",
-      "Revert console changes and nothing else, in tenants with `onDrift: revert` and no pending change in their files. For an unattended job, add --yes",
+      "Revert drift and nothing else, in tenants with `onDrift: revert` and no pending change in their files. Add --yes to apply it",
     )
     .action(wrapAction(runRolloutCommand));
   addRunOptions(addSelectionOptions(command));

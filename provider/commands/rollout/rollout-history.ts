@@ -39,7 +39,7 @@ export function createRolloutHistoryCommands(): readonly Command[] {
         .action(wrapAction(runHistoryCommand)),
       {
         examples: [
-          { does: "List the newest twenty", line: "rollout history" },
+          { does: "List the newest 20 rollouts", line: "rollout history" },
           {
             does: "List the changes of a tenant in this month",
             line: "rollout history --tenant acme --since 2026-11-01",
@@ -70,7 +70,7 @@ export function createRolloutHistoryCommands(): readonly Command[] {
       addOutputOptions(addJournalOption(new Command("diff"), JOURNAL_HELP), RECORD_FORMATS)
         .description("Compare what two rollouts declared for each tenant, based on the files they were planned with")
         .argument("<from>", "The first rollout's id, or the beginning of it")
-        .argument("<to>", "The second rollout; its extra declarations are additions")
+        .argument("<to>", "The second rollout's id; declarations that only it has are shown as additions")
         .option("--all", "Print every difference; without it, the 20 that affect the most tenants")
         .action(wrapAction(runDiffCommand)),
       {

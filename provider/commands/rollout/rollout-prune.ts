@@ -18,9 +18,9 @@ export function createRolloutPruneCommand(): Command {
   return addHelp(
     addJournalOption(new Command("prune"), JOURNAL_HELP)
       .description(
-        "Remove files, whole plans and tenants' steps of old rollouts from the journal; keep who changed what, when and why",
+        "Remove the settings files, full plans and step logs of old rollouts from the journal; keep the record of who changed what, when and why",
       )
-      .requiredOption("--older-than <days>", "Prune rollouts that ended at least this long ago: 180d", parseDays)
+      .requiredOption("--older-than <term>", "Prune rollouts that ended at least this long ago: 180d", parseDays)
       .option("--yes", "Apply it; without it, only list what would be removed")
       .action(wrapAction(runPruneCommand)),
     {
@@ -57,7 +57,7 @@ async function runPruneCommand(options: PruneOptions): Promise<ExitCode> {
     const day = cutoff.toISOString().slice(0, 10);
     printNeeded(candidates);
     if (prunable.length + unstartedIds.length === 0) {
-      console.log(`There is nothing to prune that ended before ${day}.`);
+      console.log(`Nothing to prune: no rollout ended before ${day}.`);
       return EXIT.clean;
     }
     for (const { id, spec, digest } of prunable) console.log(sanitizeLine(`${id}  ${spec.source}  ${digest}`));

@@ -16,12 +16,12 @@ const RESUME_EXIT_CODES = {
 export function createRolloutResumeCommand(): Command {
   return addHelp(
     addRunOptions(new Command("resume"))
-      .description("Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants")
+      .description("Resume a rollout that waits at a gate, was stopped or interrupted, or has failed tenants")
       .argument("[id]", "The rollout's id, or the beginning of it (default: the newest that can be resumed)")
       .action(wrapAction(runResumeCommand)),
     {
       examples: [
-        { does: "Resume the newest that can be resumed", line: "rollout resume" },
+        { does: "Resume the newest rollout that can be resumed", line: "rollout resume" },
         {
           does: "Resume a rollout, and pause again after the wave early",
           line: "rollout resume 20261121-0800-7f3a91 --until early",

@@ -32,13 +32,16 @@ export function createRollbackCommand(): Command {
   return addHelp(
     addRunOptions(addSelectionOptions(new Command("rollback")))
       .description(
-        "Roll back a rollout: restore each tenant's earlier settings, in the order of the waves, without waiting",
+        "Roll back a rollout: undo its changes to each tenant, in the order of the waves, without gates, soak times or health checks",
       )
       .argument(
         "[id]",
-        "The rollout's id, or the beginning of it (default: the newest that began a tenant, except those of --only-expired and --revert-drift; rejected once it is rolled back)",
+        "The rollout's id, or the beginning of it (default: the newest that started to change a tenant, except those of --only-expired and --revert-drift; an error if it is already rolled back)",
       )
-      .option("--to <revision>", "Return to the files of this git revision instead, with all waits of the waves")
+      .option(
+        "--to <revision>",
+        "Apply the files of this git revision instead, with all gates, soak times and health checks",
+      )
       .option("--yes", "Apply the plan; without it, only show it")
       .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
       .addOption(createFailOnOption())

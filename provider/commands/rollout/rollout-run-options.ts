@@ -25,15 +25,19 @@ export interface Consent {
 export const ROLLOUT_EXIT_CODES = {
   0: "All tenants match their files, except skipped ones; or the changes of --only-expired or --revert-drift are applied",
   1: "An error occurred, or a tenant failed",
-  2: "Something remains to be done: --yes is missing, a gate, an interruption",
-  3: "Rejected by a blocker or by --fail-on, the plan isn't the reviewed one, or a key opens another tenant",
+  2: "Something remains to be done: --yes is missing, or the rollout waits at a gate or was interrupted",
+  3: "Rejected: a blocker, --fail-on, a plan other than the reviewed one, or a key of another tenant",
 } as const;
 
 export function addRunOptions(command: Command): Command {
   return addOutputOptions(addJournalOption(command, JOURNAL_HELP), ROLLOUT_FORMATS)
     .option("--until <wave>", "Wait for approval after this wave")
-    .option("--any-time", "Also run in the hours that a wave's `not` excludes")
-    .option("--max-concurrent <number>", "Change this many tenants at once, in each wave", parsePositiveInteger)
+    .option("--any-time", "Ignore the closed hours of waves (`not`)")
+    .option(
+      "--max-concurrent <number>",
+      "Change this many tenants at once, instead of the number that each wave sets",
+      parsePositiveInteger,
+    )
     .option(
       "--lock-wait <seconds>",
       "Wait this long for a stack that another Pulumi run has locked (default: 600)",

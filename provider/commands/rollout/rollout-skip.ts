@@ -27,16 +27,16 @@ export function createRolloutSkipCommand(): Command {
     addJournalOption(new Command("skip"), JOURNAL_HELP)
       .description("Skip tenants in all rollouts until `unskip`; without a name, list skipped tenants")
       .argument("[tenants...]", "The tenants' names; * matches any characters")
-      .option("--reason <text>", "Give the reason, which every plan, run and status shows")
+      .option("--reason <text>", "Give the reason (required to skip), which plans, reports and `fleet status` show")
       .option("--targets <file>", "Read the tenants from this file", DEFAULT_TARGETS_FILE)
       .action(wrapAction(runSkipCommand)),
     {
       examples: [
         {
-          does: "Continue rollouts without a tenant",
+          does: "Skip a tenant in all rollouts",
           line: 'rollout skip t003 --reason "its key is refused, OPS-412"',
         },
-        { does: "Show who is skipped now, and why", line: "rollout skip" },
+        { does: "List the skipped tenants, with the reasons", line: "rollout skip" },
       ],
       exits: {
         0: "The tenants are skipped, or were already; or the list is printed",

@@ -20,7 +20,7 @@ export function createRolloutStopCommand(): Command {
     {
       examples: [
         { does: "Stop the newest running rollout", line: "rollout stop" },
-        { does: "Stop a certain rollout", line: "rollout stop 20261121-0800-7f3a91" },
+        { does: "Stop a specific rollout", line: "rollout stop 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout starts no more tenants", 1: "An error occurred" },
     },
@@ -32,14 +32,14 @@ export function createRolloutAbandonCommand(): Command {
   return addHelp(
     addJournalOption(new Command("abandon"), JOURNAL_HELP)
       .description(
-        "Abandon a rollout that waits, was stopped or was interrupted: it is never finished, and blocks no other rollout. Its changes stay",
+        "Abandon a rollout that waits, was stopped or was interrupted: it can't be resumed, and no longer blocks other rollouts. Its changes stay",
       )
       .argument("[id]", "The rollout's id, or the beginning of it (default: the newest that is not finished)")
       .action(wrapAction(runAbandonCommand)),
     {
       examples: [
         { does: "Abandon the newest unfinished rollout", line: "rollout abandon" },
-        { does: "Abandon a certain rollout", line: "rollout abandon 20261121-0800-7f3a91" },
+        { does: "Abandon a specific rollout", line: "rollout abandon 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout is abandoned", 1: "An error occurred; nothing was changed" },
     },

@@ -69,16 +69,22 @@ function createTenantAddCommand(): Command {
     )
     .argument("<name>", "Name of the tenant and of its stack")
     .option("--base-url <url>", "Set the service's address (default: the address under defaults)")
-    .option("--key-env <variable>", "Set the variable with the API key (default: the variable under defaults)")
+    .option(
+      "--key-env <variable>",
+      "Read the API key from this environment variable (default: the one under `defaults`)",
+    )
     .option("--settings <file>", "Write this settings file (default: as under defaults, otherwise settings/NAME.yaml)")
-    .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
+    .option(
+      "--baseline <file>",
+      "Include this file (default: the file that more than half of the other tenants include)",
+    )
     .option("--no-baseline", "Don't include a file")
     .option(
       "--own-domains <domains>",
       "Set the tenant's own domains, separated by commas (default: the domains that its VIPs share)",
     )
     .option("--label <label=value>", "Set a label; repeat for several", collectValues)
-    .option("--wave <name>", "Add it to this wave, by setting the wave's labels")
+    .option("--wave <name>", "Add the tenant to this wave, by setting the labels that the wave matches")
     .option("--ticket <text>", "Set the ticket for everything that the file declares")
     .option("--owner <name>", "Set the owner of everything that the file declares")
     .option("--approved-by <name>", "Set the second reviewer of everything that the file declares")
@@ -108,7 +114,7 @@ function createTenantAddCommand(): Command {
     exits: {
       0: "The files are written, and the first rollout would change nothing at the service",
       1: "An error occurred; no file was written",
-      2: "The first rollout would add missing baseline entries, or would be stopped for the reason shown; with --pr, you still have to open the pull or merge request",
+      2: "The files are written, but the first rollout would add missing baseline entries or would be rejected, as shown; or, with --pr, you still have to open the pull or merge request",
     },
   });
 }

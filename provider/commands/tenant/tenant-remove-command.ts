@@ -33,14 +33,14 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
 export function createTenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
-      "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and its settings at the service stay",
+      "Remove a tenant from tenants.yaml, and its settings file if no other tenant uses it; its stack and its entries at the service stay",
     )
     .argument("<name>", "Name of the tenant")
     .option(
       "--destroy",
-      "First remove from the service what its stack declared, then remove the stack; a removed VIP stays excluded from detection",
+      "First remove the entries and VIPs of its stack from the service, then the stack; removed VIPs stay excluded from detection",
     )
-    .option("--forget-stack", "Remove its stack first; the tenant's settings stay")
+    .option("--forget-stack", "Remove its stack first; its entries and VIPs stay at the service")
     .option("--yes <name>", "Confirm with the tenant's name; required for --destroy and --forget-stack")
     .addOption(createTargetsOption());
   addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));

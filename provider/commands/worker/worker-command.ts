@@ -20,7 +20,7 @@ interface WorkerOptions {
 export function createWorkerCommand(): Command {
   return addHelp(
     new Command("worker")
-      .description("Process jobs of rollouts that run elsewhere; any number of machines can participate")
+      .description("Change tenants for rollouts that run elsewhere, on any number of machines")
       .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT_HELP})`)
       .option(
         "--max-concurrent <number>",

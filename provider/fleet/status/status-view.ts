@@ -145,7 +145,7 @@ export function formatHiddenPoints(hidden: readonly StatusPoint[]): string {
 const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
   "key-wrong": "with a wrong key",
   unreachable: "unreachable",
-  unusable: "that can't be judged",
+  unusable: "that can't be checked",
   drifted: "drifted",
   "not-known": "with unknown drift",
   "never-rolled-out": "never rolled out",

@@ -48,7 +48,7 @@ export function renderPlanOverviewText(
   page.addText(
     report.rollsBack === undefined
       ? safeText`Plan of ${untrusted(report.source)}: ${size}${task === undefined ? "" : `; it ${MODE_TEXTS[task].does}`}`
-      : safeText`Plan of rolling back the rollout ${untrusted(report.rollsBack)} of ${untrusted(report.source)}: ${size}`,
+      : safeText`Plan to roll back the rollout ${untrusted(report.rollsBack)} of ${untrusted(report.source)}: ${size}`,
     { style: "bold" },
   );
   if (report.rollsBackTo !== undefined) page.addText(safeText`To ${untrusted(report.rollsBackTo)}.`);

@@ -62,7 +62,7 @@ it("warns in `email-security lint` when the PostgreSQL packages are missing", as
   expect(here.stdout).toBe(
     `${NO_POSTGRES.replace("error:", "warning:").replace("[ERR_MISSING_PACKAGE]", "(missing-package)")}1 warning in 2 files.\n`,
   );
-  expect(elsewhere.stdout).toBe("Nothing found in 2 files.\n");
+  expect(elsewhere.stdout).toBe("No findings in 2 files.\n");
 });
 
 it("fails the doctor check for missing packages only when PostgreSQL is configured", async () => {

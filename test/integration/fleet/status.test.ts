@@ -101,7 +101,7 @@ it("prints each difference once with the tenants that share it", async () => {
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in sync, 2
-with unknown drift, 1 that can't be judged, 2 with a wrong key.
+with unknown drift, 1 that can't be checked, 2 with a wrong key.
 No rollout journal was found; --database names one. Without it, only the stacks'
 states distinguish drift from tenants that are behind.
 Notes about the files, which --format json shows: 1.
@@ -115,7 +115,7 @@ Not read (3 tenants):
       tenants.yaml:13: the key of "keyless" can't be used: the environment
         variable KEYLESS_KEY is not set. Set it to the tenant's API key, or
         specify another source under \`key\`. [ERR_ROLLOUT_KEY]
-  broken: that can't be judged
+  broken: that can't be checked
       Its settings files are invalid: settings/broken.yaml:2:8 error: value
         "nonsense" isn't a full domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]

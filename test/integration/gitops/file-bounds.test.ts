@@ -82,7 +82,7 @@ describe("a file outside the repository", () => {
     directory.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
     directory.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
     const run = await emailSecurity(directory.path("repo/program"), ["lint", "../settings/acme.yaml"]);
-    expect(run).toEqual({ code: 0, stdout: "Nothing found in 2 files.\n", stderr: "" });
+    expect(run).toEqual({ code: 0, stdout: "No findings in 2 files.\n", stderr: "" });
   });
 });
 
@@ -94,7 +94,7 @@ describe("a path that isn't a regular file", () => {
     symlinkSync("/proc/self/environ", directory.path("repo/settings/environ.yaml"));
     expect(await emailSecurity(directory.path("repo"), ["lint", "settings/acme.yaml"])).toEqual({
       code: 0,
-      stdout: "Nothing found in 1 file.\n",
+      stdout: "No findings in 1 file.\n",
       stderr: "",
     });
     const all = await emailSecurity(directory.path("repo"), ["lint"]);

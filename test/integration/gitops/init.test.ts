@@ -49,7 +49,7 @@ describe("email-security init", () => {
     await using directory = await EmptyDirectory.create();
     await cliIn(directory.path)("init", ".", "--name", "initech");
     const lint = await cliIn(directory.path)("lint");
-    expect(lint).toMatchObject({ code: 0, stdout: "Nothing found in 2 files.\n" });
+    expect(lint).toMatchObject({ code: 0, stdout: "No findings in 2 files.\n" });
     const { settings } = inspectSettings(join(directory.path, "settings/initech.yaml"));
     expect(settings).toMatchObject({ entries: [], vips: [], ownDomains: [] });
     // The template contains the team's rules, but doesn't remove undeclared entries.
@@ -67,7 +67,7 @@ describe("email-security init", () => {
     const file = join(directory.path, "settings/initech.yaml");
     await writeFile(file, `${await readFile(file, "utf8")}${example.replace(/^ {3}/gm, "")}`);
     const lint = await cli("lint", "--today", "2026-11-21");
-    expect(lint).toMatchObject({ code: 0, stdout: "Nothing found in 2 files.\n" });
+    expect(lint).toMatchObject({ code: 0, stdout: "No findings in 2 files.\n" });
     expect(readSettings(file).entries.map(({ key }) => key)).toContain("evil.example");
   });
 

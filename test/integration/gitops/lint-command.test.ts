@@ -12,7 +12,7 @@ describe("email-security lint", () => {
     using directory = new LintedDirectory({ "settings.yaml": "version: 1\ndeny:\n  - evil.example\n" });
     expect(await emailSecurity(directory.root, ["lint"])).toEqual({
       code: 0,
-      stdout: "Nothing found in 1 file.\n",
+      stdout: "No findings in 1 file.\n",
       stderr: "",
     });
   });

@@ -68,9 +68,9 @@ it("hides decided entries until they are due again", async () => {
     const { code, stdout } = await email("review", "--offline", ...args);
     return [code, stdout.split("\n\n")[0] ?? ""];
   };
-  const nothing = [0, expect.stringMatching(/^Nothing of settings\.yaml to look at\.$/m)];
+  const nothing = [0, expect.stringMatching(/^No items to review in settings\.yaml\.$/m)];
   directory.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${inDays(5)} }\n`);
-  expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
+  expect(await review()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
   expect(await review("--within", "3d")).toEqual(nothing);
   expect((await email("review", "keep", "evil.example", "--reason", "ours")).code).toBe(0);
   expect(await review()).toEqual(nothing);
@@ -78,7 +78,7 @@ it("hides decided entries until they are due again", async () => {
     "settings.yaml",
     `version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: evil.example, reviewed: { on: ${inDays(-30)}, by: Dana } }\n`,
   );
-  expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
+  expect(await review()).toEqual([2, "1 item to review in settings.yaml: 1 deny."]);
   expect((await email("review", "extend", "evil.example", "--reason", "ours", "--for", "90d")).code).toBe(0);
   expect(await review()).toEqual(nothing);
   const two = await email("review", "--offline", "--output", "json=-", "--output", "csv=-");
@@ -99,13 +99,13 @@ it("exits with 2 when part of the mail was not read", async () => {
   const whole = await email("review");
   expect([whole.code, whole.stdout, whole.stderr]).toEqual([
     0,
-    expect.stringMatching(/^Nothing of settings\.yaml to look at\.$/m),
+    expect.stringMatching(/^No items to review in settings\.yaml\.$/m),
     "",
   ]);
   const part = await email("review", "--max-pages", "1");
   expect([part.code, part.stdout, part.stderr]).toEqual([
     2,
-    expect.stringContaining("Nothing found of settings.yaml to look at, in what could be read."),
+    expect.stringContaining("No items to review in settings.yaml, in what could be read."),
     "warning: not all of the mail could be read; there may be more.\n",
   ]);
 });

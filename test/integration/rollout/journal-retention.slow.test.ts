@@ -109,7 +109,7 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
   expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
-    /^There is nothing to prune that ended before/,
+    /^Nothing to prune: no rollout ended before/,
   );
   const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([

@@ -253,7 +253,7 @@ async function expectToWork(directory: string, place: string, command: string): 
     }
     const events = (await journal.listEvents(id, 0)).map(({ kind }) => kind);
     const { state } = await journal.getRollout(id);
-    if (verb === "rollback") expect(output, command).toContain(`Plan of rolling back the rollout ${id}`);
+    if (verb === "rollback") expect(output, command).toContain(`Plan to roll back the rollout ${id}`);
     if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
     // The rollout started again and got as far as the missing key.

@@ -59,7 +59,7 @@ export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
   "in-sync": "in sync",
   behind: "behind",
   drifted: "drifted",
-  "not-known": "unknown",
+  "not-known": "unknown drift",
   "never-rolled-out": "never rolled out",
   unusable: "can't be checked",
   unreachable: "unreachable",

@@ -72,7 +72,7 @@ describe("a review as text", () => {
     const lines = renderReviewText(mixedReview, 80).split("\n");
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.slice(0, 9)).toEqual([
-      "5 to look at in settings/acme.yaml: 3 allows, 1 deny, 1 person.",
+      "5 items to review in settings/acme.yaml: 3 allows, 1 deny, 1 person.",
       "",
       'allow supplier-portal.test ("Contract 7 ⏎ asked for by sales", INC-1042, owner',
       "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
@@ -82,9 +82,9 @@ describe("a review as text", () => {
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
-    expect(renderReviewText(emptyReview)).toBe("Nothing of settings/acme.yaml to look at.\n");
+    expect(renderReviewText(emptyReview)).toBe("No items to review in settings/acme.yaml.\n");
     expect(renderReviewText(unreadReview)).toBe(
-      "Nothing found of settings/acme.yaml to look at, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
+      "No items to review in settings/acme.yaml, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
     );
     expect(renderReviewMarkdown(unreadReview)).toContain(
       "**Not all could be read, so there may be more:** Of the threats",
