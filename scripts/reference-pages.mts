@@ -213,7 +213,7 @@ const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> 
   [EXIT.clean]: "Nothing to do, or everything was done.",
   [EXIT.error]: "Invalid input, no connection, or another failure. See the [error code](errors/index.md).",
   [EXIT.changes]: "Changes remain, or the command has findings.",
-  [EXIT.refused]: "Refused by a blocker, or not the reviewed plan. Nothing was changed.",
+  [EXIT.refused]: "Rejected by a blocker, or not the reviewed plan. Nothing was changed.",
 };
 
 /** Builds the page that explains each response and the consequence of each scope. */

@@ -46,8 +46,8 @@ export async function findDefaultFile(): Promise<string> {
 export function addPlanOptions(command: Command): Command {
   return command
     .option("--stack <name>", "Use this stack's last state, to distinguish removals from unmanaged entries")
-    .option("--resource <name>", "Select the TenantSettings of the stack, where it has several")
-    .option("--name <name>", "Set the tenant's name (default: from the file's name)")
+    .option("--resource <name>", "Select one TenantSettings, if the stack has several")
+    .option("--name <name>", "Set the tenant's name in the plan (default: from the file's name)")
     .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
     .option("--no-evidence", "Skip the tenant's mail")
     .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)

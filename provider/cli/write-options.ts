@@ -19,7 +19,7 @@ export function addWriteOptions(command: Command): Command {
     .option("--commit", "Commit only this change, on a new branch")
     .option(
       "--pr",
-      "Commit, push, and open a pull or merge request with gh or glab; without these, show the page to open it",
+      "Commit, push, and open a pull or merge request with gh or glab; if neither is installed, print the address to open one",
     );
 }
 

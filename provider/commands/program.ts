@@ -55,7 +55,7 @@ export function createProgram(): Command {
 function buildCommands(): Command {
   return (
     new Command("email-security")
-      .description("Manage the VIP employees and the allow/deny list of email-security tenants in code")
+      .description("Manage the VIP employees and the allow/deny list of email-security tenants as code")
       .version(getPackageVersion(), "-V, --version", "Print the version")
       // Options after a subcommand belong to that subcommand: `rollout status --format` is not the `--format` of `rollout`.
       .enablePositionalOptions()

@@ -33,18 +33,18 @@ interface ApplyOptions extends PlanInputOptions {
  */
 export function createApplyCommand(): Command {
   const command = new Command("apply")
-    .description("Run `pulumi up` if the plan still matches the reviewed one")
-    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
+    .description("Run `pulumi up`; with --plan-digest or --plan, only if the plan matches the reviewed one")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)");
   return addHelp(
     addPlanOptions(command)
-      .option("--plan-digest <digest>", "Apply only the plan with this digest; reject anything that changed since")
+      .option("--plan-digest <digest>", "Apply only the plan with this digest; reject the run if the plan has changed")
       .option(
         "--plan <file>",
-        "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
+        "Enforce the reviewed plan in this JSON file, show what changed since, and resume an interrupted run",
       )
       .option(
         "--only-expired",
-        "Remove expired entries and nothing else; other changes of files and console stay pending",
+        "Remove expired entries and nothing else; other changes in the files and the console stay pending",
       )
       .addOption(createFailOnOption())
       .option("--yes", "Apply the plan; without it, only show and compare the plan")
@@ -68,7 +68,7 @@ export function createApplyCommand(): Command {
         0: "The changes are applied, or there are none",
         1: "An error occurred",
         2: "There are changes, and --yes is missing",
-        3: "Rejected: the plan isn't the reviewed one, a blocker or --fail-on blocks it, or --yes is used with another day in --today",
+        3: "Rejected: the plan isn't the reviewed one, a blocker or --fail-on blocks it, or --yes is used with a --today that isn't today",
       },
     },
   );

@@ -60,7 +60,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   if (removal.targets.length === 0) {
     console.log(
       removal.retained.length === 0
-        ? "The tenant has nothing that has expired."
+        ? "The tenant has no expired entries."
         : "The tenant has expired entries, but this run can't remove any of them.",
     );
     await printRemaining(removal, stack);

@@ -20,7 +20,7 @@ import {
 /** The exit codes of the commands that change lists. */
 export const CHANGE_EXIT_CODES = {
   ...WRITE_EXIT_CODES,
-  2: "Something is left to do: an existing entry expires earlier, a change of an earlier run isn't committed or pushed, or, with --pr, a pull or merge request isn't open yet",
+  2: "Something remains to be done: the existing entry expires earlier than requested, an earlier change isn't committed or pushed, or --pr opened no request",
 } as const;
 
 /** Builds `email-security add`, which adds values to a list in the settings files. In a terminal, it prompts if there are no arguments. */

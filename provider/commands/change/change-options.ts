@@ -39,21 +39,24 @@ export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expire
 export function addFileOptions(command: Command): Command {
   return addWriteOptions(
     command
-      .option("--scope <scope>", "Set the verdict scope of the entry: global or graymail")
-      .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
+      .option("--scope <scope>", "Set the verdict scope of the entry: global, graymail or another scope of the service")
+      .option(
+        "--file <file>",
+        "Use this settings file (default: settings.yaml, or the only file in settings that no other includes)",
+      )
       .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
       .addOption(createTargetsOption())
-      .option("--baseline", "Change the included baseline instead, for all tenants that include it")
+      .option("--baseline", "Change the included file (baseline) instead, for all tenants that include it")
       .option("--offline", "Don't send any request to the service"),
   );
 }
 
 /** The options for the fields that every command with a reason sets. A missing field is a compile error. */
 const REASON_OPTIONS = {
-  ticket: ["--ticket <text>", "Set the ticket of the decision: INC-1042"],
-  comment: ["--comment <text>", "Set the comment, which the service keeps"],
-  owner: ["--owner <name>", "Set the owner who is responsible for it"],
-  approvedBy: ["--approved-by <name>", "Set the second person who reviewed it"],
+  ticket: ["--ticket <text>", "Set the ticket for the decision, such as INC-1042"],
+  comment: ["--comment <text>", "Set the comment, which the service stores"],
+  owner: ["--owner <name>", "Set the person who is responsible for the entry"],
+  approvedBy: ["--approved-by <name>", "Set the person, other than the owner, who approved the entry"],
 } as const satisfies Record<
   Exclude<TextFieldName, "expires" | "acceptRisk">,
   readonly [flags: string, description: string]

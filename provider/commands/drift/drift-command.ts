@@ -34,7 +34,7 @@ interface DriftOptions extends WriteOptions, OutputOptions<(typeof FORMATS)[numb
 export function createDriftCommand(): Command {
   const command = new Command("drift")
     .description("Show drift between a tenant and its settings files")
-    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
     .option(
       "--adopt <kinds>",
       "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
@@ -47,14 +47,14 @@ export function createDriftCommand(): Command {
   return addHelp(command, {
     examples: [
       {
-        does: "what was changed at the tenant since the stack's last run",
+        does: "Show changes at the tenant since the stack's last run",
         line: "drift settings/acme.yaml --stack acme",
       },
       {
-        does: "take all of it into the files, and have that reviewed",
+        does: "Adopt all drift into the files, and open a pull request",
         line: "drift --stack acme --adopt added,changed,removed --pr",
       },
-      { does: "for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
+      { does: "Write a report for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
     ],
     exits: {
       0: "There is no drift, or all of it was adopted",
@@ -208,12 +208,12 @@ async function adoptAndWrite(
   const revertedCount = otherItems.length - unmanagedCount;
   if (revertedCount > 0) {
     const hasAdoptable = otherItems.some((item) => item.what === "changed" || item.what === "missing");
-    const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
-    log(`${revertedCount} more differ from what is declared: the next \`pulumi up --refresh\` reverts them${advice}.`);
+    const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` adopts them into the files" : "";
+    log(`${revertedCount} more differ from the declaration: the next \`pulumi up --refresh\` reverts them${advice}.`);
   }
   if (unmanagedCount > 0) {
     log(
-      `${unmanagedCount} more that nobody declares: by the mode of the list, no run removes them; \`--adopt added\` takes them into the files.`,
+      `${unmanagedCount} more are undeclared. The list's mode keeps them; \`--adopt added\` adopts them into the files.`,
     );
   }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
@@ -222,6 +222,6 @@ async function adoptAndWrite(
 
 function describeNextStep({ dryRun, commit, pr }: DriftOptions): string {
   if (dryRun) return "would be adopted; nothing was written.";
-  if (commit ?? pr) return "adopted; say who answers for each, where the team's policy asks for it.";
-  return "adopted; look at `git diff`, say who answers for each, and open a pull request.";
+  if (commit ?? pr) return "adopted; give each entry an owner if the team's policy requires one.";
+  return "adopted; check `git diff`, give each entry an owner, and open a pull request.";
 }

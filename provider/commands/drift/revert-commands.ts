@@ -6,14 +6,14 @@ export function buildRevertCommands({ items }: Drift, upCommand: string): string
   const commands: string[] = [];
   const revertedItems = items.filter(({ what }) => what !== "added");
   if (revertedItems.length > 0)
-    commands.push(`# reverts what was changed, is missing or is leaving (${revertedItems.length})`, upCommand);
+    commands.push(`# reverts changed, missing and no longer declared entries (${revertedItems.length})`, upCommand);
   const removals = items.filter(({ what }) => what === "added").flatMap(formatRemovalCommands);
   return removals.length === 0 ? commands : [...commands, ...SERVICE_FUNCTION, ...removals];
 }
 
 /** The key goes to curl through a pipe, because every user of the machine can see command-line arguments. */
 const SERVICE_FUNCTION = [
-  "# what was added: one request each, by the key of the environment",
+  "# remove added entries: one request each, with the key in EMAIL_SECURITY_API_KEY",
   "service() { method=$1 path=$2; shift 2",
   `  printf 'X-Api-Key: %s' "$EMAIL_SECURITY_API_KEY" | curl -fsS -H @- -X "$method" "$@" "$EMAIL_SECURITY_BASE_URL$path"; echo; }`,
 ];

@@ -47,7 +47,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "a new service, key file or command in the targets file",
       "a CI job or worker without the setting",
-      "somebody who may change the targets file, but must not choose where keys are sent",
+      "a change to the targets file by somebody who must not decide where keys are sent",
     ],
     remedies: [
       "Look at what the file contains. If all of it is intended, set the variable of the message in the environment of the run, not in the repository.",

@@ -72,7 +72,7 @@ export const TENANT_ERRORS = {
       "two `Provider`s of a program reach one tenant, and both declare whole lists or contradict each other",
     ],
     remedies: [
-      "Check which tenant each key opens: `email-security doctor`.",
+      "Check which tenant each key belongs to: run `email-security doctor` once with each key in EMAIL_SECURITY_API_KEY.",
       "Give each tenant its own key.",
       "If they are one tenant now, merge the settings files and remove the other tenant: `email-security tenant remove`.",
       "In a program, declare the settings of one tenant through one `Provider`.",

@@ -21,13 +21,13 @@ export function createExportCommand(): Command {
   return addHelp(
     new Command("export")
       .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
-      .description("Export a tenant into settings files; a first `pulumi up` with them changes nothing")
+      .description("Export a tenant into settings files; the first `pulumi up` with them writes nothing to the service")
       .option("--to <directory>", "Write settings files to this directory, which is created if missing")
       .option(
         "--pulumi-import <file>",
         "Write the file for `pulumi import --file`, instead of or in addition to settings files",
       )
-      .option("--whole-lists", "Import two whole lists in that file, instead of each entry and VIP", false)
+      .option("--whole-lists", "For --pulumi-import: write two whole lists instead of each entry and VIP", false)
       .option(
         "--own-domains <domains>",
         "Set the tenant's own domains, separated by commas (default: EMAIL_SECURITY_OWN_DOMAINS, or the domains that its VIPs share)",

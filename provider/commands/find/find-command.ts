@@ -51,7 +51,10 @@ export function createFindCommand(): Command {
       "--below",
       "Include the subdomains and mailboxes of a domain, and what a wildcard or an address range covers",
     )
-    .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
+    .option(
+      "--file <file>",
+      "Use this settings file (default: settings.yaml, or the only file in settings that no other includes)",
+    )
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
     .option("--all", "Search all tenants of the targets file")

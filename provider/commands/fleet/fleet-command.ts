@@ -14,7 +14,7 @@ type FleetStatusCommandOptions = FleetReadOptions & OutputOptions<(typeof FORMAT
 export function createFleetCommand(): Command {
   return addHelp(
     new Command("fleet")
-      .description("Show the status of all tenants, without changing one")
+      .description("Show the status of all tenants, without changing any")
       .addCommand(createFleetStatusCommand())
       .addCommand(createFleetSiteCommand()),
     {

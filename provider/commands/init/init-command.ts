@@ -18,7 +18,7 @@ export function createInitCommand(): Command {
   return addHelp(
     new Command("init")
       .description("Create a repository for a tenant's settings: files, program, pipelines, README")
-      .argument("<directory>", "Directory of the repository; no file in it is overwritten")
+      .argument("<directory>", "Directory of the repository; existing files are not overwritten")
       .option("--name <name>", "Set the tenant's name (default: the directory's name)")
       .addOption(
         new Option("--ci <pipelines>", "Select the pipelines")

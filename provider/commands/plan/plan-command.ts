@@ -30,27 +30,27 @@ interface PlanCommandOptions extends PlanInputOptions, OutputOptions<PlanFormat>
  */
 export function createPlanCommand(): Command {
   const command = new Command("plan")
-    .description("Show what would change at the tenant, the risks, and what the tenant's mail says")
-    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
+    .description("Show the changes at the tenant, their risks, and the evidence from its mail")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)");
   return addHelp(
     addOutputOptions(addPlanOptions(command), FORMATS)
-      .option("--all", "Show every change in text, even where there are hundreds")
+      .option("--all", "Show every change in text output, even if there are hundreds")
       .addOption(createFailOnOption())
       .action(wrapAction(runPlanCommand)),
     {
       examples: [
-        { does: "against what the stack declared before", line: "plan settings/acme.yaml --stack acme" },
+        { does: "Compare with the stack's last run", line: "plan settings/acme.yaml --stack acme" },
         {
-          does: "for a pull request: a comment, and the plan to hold `apply` to",
+          does: "Write a comment for a pull request, and the plan that `apply` enforces",
           line: "plan --stack acme --output plan.md --output plan.json --fail-on risk",
         },
-        { does: "of any Pulumi program, by its preview", line: "plan --from-preview" },
+        { does: "Plan any Pulumi program from its preview", line: "plan --from-preview" },
       ],
       exits: {
         0: "There are no changes",
         1: "An error occurred",
         2: "There are changes",
-        3: "Refused by a blocker or by --fail-on",
+        3: "Rejected by a blocker or by --fail-on",
       },
     },
   );

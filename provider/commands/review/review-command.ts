@@ -24,7 +24,7 @@ export function createReviewCommand(): Command {
   return addHelp(
     addOutputOptions(new Command("review"), FORMATS)
       .description("List entries and VIPs that need a review, with reasons, and record decisions")
-      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
       .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
       .addOption(createWithinOption())
@@ -36,10 +36,10 @@ export function createReviewCommand(): Command {
       .addCommand(createReviewDropCommand()),
     {
       examples: [
-        { does: "what of a tenant's settings should be looked at", line: "review settings/acme.yaml" },
-        { does: "for an issue, as a monthly job does", line: "review --output review.md" },
+        { does: "List the settings of a tenant that need a review", line: "review settings/acme.yaml" },
+        { does: "Write a report for an issue, as a monthly job does", line: "review --output review.md" },
         {
-          does: "a quarter's mail, as a page to filter and sort",
+          does: "Check a quarter's mail, and write a page with filters",
           line: "review --days 90 --output review.html",
         },
       ],

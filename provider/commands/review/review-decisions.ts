@@ -27,9 +27,9 @@ export function createReviewKeepCommand(): Command {
     ),
     {
       examples: [
-        { does: "keep an allow", line: 'review keep partner.example --reason "in use"' },
+        { does: "Keep an allow entry", line: 'review keep partner.example --reason "in use"' },
         {
-          does: "name who answers for it from now on, for review",
+          does: "Set a new owner, and open a pull request",
           line: 'review keep partner.example --reason "in use" --owner lena@acme.example --pr',
         },
       ],
@@ -44,15 +44,18 @@ export function createReviewExtendCommand(): Command {
   return addHelp(
     addFileOptions(addMetadataOptions(command)).action(
       wrapAction(async (values: string[], options: DecisionOptions) => {
-        if (options.for === undefined) throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
+        if (options.for === undefined) throw new ConfigurationError("Missing --for: give a term, such as 90d.");
         return await recordDecision("extend", values, options);
       }),
     ),
     {
       examples: [
-        { does: "let an allow go on", line: 'review extend partner.example --for 90d --reason "renewed"' },
         {
-          does: "until a day",
+          does: "Extend an allow entry by 90 days",
+          line: 'review extend partner.example --for 90d --reason "renewed"',
+        },
+        {
+          does: "Extend until a date, and commit the change",
           line: 'review extend partner.example --for 2027-03-31 --reason "contract" --commit',
         },
       ],
@@ -73,9 +76,9 @@ export function createReviewDropCommand(): Command {
     ),
     {
       examples: [
-        { does: "take a deny out", line: 'review drop evil.example --reason "long gone"' },
+        { does: "Remove a deny entry", line: 'review drop evil.example --reason "long gone"' },
         {
-          does: "for all tenants that include the baseline, for review",
+          does: "Remove it from the baseline, and open a pull request",
           line: 'review drop evil.example --baseline --reason "long gone" --pr',
         },
       ],

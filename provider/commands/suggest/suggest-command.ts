@@ -20,7 +20,7 @@ export function createSuggestCommand(): Command {
     new Command("suggest")
       .configureOutput({ outputError: (text, write) => write(sanitizeMultiline(text)) })
       .description("Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files")
-      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
       .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", parsePositiveInteger)
       .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
@@ -31,12 +31,12 @@ export function createSuggestCommand(): Command {
       .action(wrapAction(runSuggestCommand)),
     {
       examples: [
-        { does: "look, and see the patch", line: "suggest settings/acme.yaml" },
+        { does: "Show the suggestions and the patch", line: "suggest settings/acme.yaml" },
         {
-          does: "only people to make VIPs, and denies, of the last week",
+          does: "Suggest only VIPs and denies, from the mail of the last week",
           line: "suggest --only vip deny --days 7",
         },
-        { does: "write them into the files", line: "suggest --write" },
+        { does: "Write the suggestions into the files", line: "suggest --write" },
       ],
       exits: {
         0: "There are no suggestions, or all were written",
@@ -48,12 +48,12 @@ export function createSuggestCommand(): Command {
 }
 
 const KIND_TITLES: Readonly<Record<SuggestionKind, string>> = {
-  vip: "Targeted people who are no VIPs",
-  deny: "Phishing that is not denied",
-  "malicious-allow": "Allows of senders that were found malicious",
-  "expiring-allow": "Allows that end soon",
-  "unused-allow": "Allows that nothing detected came under",
-  shadowed: "Entries that another one makes needless",
+  vip: "Targeted people who aren't VIPs",
+  deny: "Phishing senders without a deny entry",
+  "malicious-allow": "Allow entries for malicious senders",
+  "expiring-allow": "Allow entries that expire soon",
+  "unused-allow": "Allow entries without detected or reported mail",
+  shadowed: "Redundant entries",
 };
 
 interface SuggestCommandOptions {
@@ -119,7 +119,7 @@ function formatSuggestionReport(
   allSuggestions: readonly Suggestion[],
   summary: EvidenceSummary,
 ): string {
-  const summaryText = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
+  const summaryText = `Checked ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
   const sections = SUGGESTION_KINDS.flatMap((kind) => {
     const shownSuggestions = suggestions.filter((suggestion) => suggestion.kind === kind);
     if (shownSuggestions.length === 0) return [];

@@ -37,9 +37,9 @@ interface WhyCommandOptions extends JournalOptions, OutputOptions<(typeof FORMAT
  */
 export function createWhyCommand(): Command {
   const command = new Command("why")
-    .description("Show the history of one entry or VIP: who added it, when, why and on what ticket")
+    .description("Show the history of one entry or VIP: who added it, when, why and for which ticket")
     .argument("<value>", "Domain, IP address or mailbox")
-    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
     .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
     .addOption(createTargetsOption());
   addJournalOption(command, "Use this rollout journal")
@@ -50,9 +50,9 @@ export function createWhyCommand(): Command {
   addOutputOptions(command, FORMATS).action(wrapAction(runWhyCommand));
   return addHelp(command, {
     examples: [
-      { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
-      { does: "of one tenant of many", line: "why partner.example --tenant acme" },
-      { does: "for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
+      { does: "Show who allowed a sender, when and why", line: "why partner.example settings/acme.yaml" },
+      { does: "Show the history at one of several tenants", line: "why partner.example --tenant acme" },
+      { does: "Print Markdown for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
     ],
     exits: {
       0: "The whole history is printed",

@@ -42,7 +42,7 @@ export function logAdopted(
   const differingFields = Object.keys(buildEntryChange(row, inputs));
   const outcome =
     differingFields.length === 0
-      ? ", unchanged: deleting the resource deletes it."
+      ? ", unchanged. Deleting the resource also deletes the entry."
       : `; its ${differingFields.join(" and ")} now ${differingFields.length === 1 ? "matches" : "match"} the declaration.`;
   log(`${action} ${describeExistingEntry(row)}${outcome}`);
 }
