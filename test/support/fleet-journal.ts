@@ -15,7 +15,7 @@ export interface FleetJournal extends AsyncDisposable {
     files: ReadonlyMap<string, Uint8Array>,
     tenants: Readonly<Record<string, "unchanged" | "pending">>,
     project?: string,
-    read?: ReadonlyMap<string, Pick<TenantSummary, "identity" | "fingerprint">>,
+    read?: ReadonlyMap<string, Pick<TenantSummary, "identity" | "fingerprint" | "marker">>,
   ): Promise<string>;
 }
 

@@ -7,7 +7,6 @@ import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "../../rollout/journal/last-applied";
-import { compareRollouts } from "../../rollout/journal/rollout-order";
 import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
@@ -224,8 +223,7 @@ function isChangedByOtherJournal(
   lastApplied: LastAppliedRollouts | undefined,
 ): boolean {
   if (marker === undefined || applied === undefined || lastApplied?.rollouts.has(marker.rollout) === true) return false;
-  const { rollout, seq, at } = marker;
-  return compareRollouts({ id: rollout, seq, startedAtMs: Date.parse(at) }, applied.order) > 0;
+  return marker.seq > applied.stackSeq;
 }
 
 /** Returns the stack's last rollout if another journal recorded it. */

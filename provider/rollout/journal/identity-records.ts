@@ -3,7 +3,8 @@ import type { Database } from "../database/database";
 import type { Target } from "../model/target";
 import { isOpenState } from "../model/wave";
 import type { IdentityRecords } from "../targets/tenant-conflicts";
-import { type LastAppliedRollouts, readLastApplied } from "./last-applied";
+import { type AppliedRollout, type LastAppliedRollouts, readLastApplied } from "./last-applied";
+import type { RolloutOrder } from "./rollout-order";
 import type { RolloutScope } from "./rollout-record";
 
 /**
@@ -23,6 +24,11 @@ export async function readIdentityRecords(
   return selectIdentityRecords(await readLastApplied(database, { ...scope, ...stacks }), targets, filter);
 }
 
+/** Returns the rollout that read the identity, with its number among the rollouts of all journals. */
+function getIdentityOrder({ identityOrder, order, stackSeq }: AppliedRollout): Pick<RolloutOrder, "id" | "seq"> {
+  return identityOrder ?? { id: order.id, seq: stackSeq };
+}
+
 /** Selects the same records from one or more journals that were already read. */
 export function selectIdentityRecords(
   { stacks, readEarlier }: Pick<LastAppliedRollouts, "stacks" | "readEarlier">,
@@ -36,10 +42,11 @@ export function selectIdentityRecords(
       // A plan that was never started may come from a wrong key, for which the rollout was then abandoned.
       const isNewer = pending?.identity !== undefined && (pending.isStarted || isOpenState(pending.rolloutState));
       const lastRead = isNewer ? pending : applied;
-      if (lastRead?.identity === undefined) return [];
+      const lastOrder = isNewer ? pending.order : applied && getIdentityOrder(applied);
+      if (lastRead?.identity === undefined || lastOrder === undefined) return [];
       const { name = lastRead.name, place } = declared.get(stack) ?? {};
       const { identity, fingerprint, acceptedSeq } = lastRead;
-      const { id: rollout, seq = 0 } = (isNewer ? undefined : applied?.identityOrder) ?? lastRead.order;
+      const { id: rollout, seq = 0 } = lastOrder;
       return [
         [
           stack,

@@ -3,6 +3,7 @@ import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identi
 import type { Database, Row } from "../database/database";
 import { decodeJson, decodeTime } from "../database/stored-values";
 import { readJournalVersion, SKIPS_VERSION } from "../database/tables";
+import { getMarkerSequence } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
 import { type IdentityReading, selectValidReadings } from "../targets/tenant-conflicts";
@@ -40,6 +41,8 @@ export interface StackRollouts {
 export interface AppliedRollout extends ObservedTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
+  /** The sequence number that the stack's state had after it: see {@link getStackSequence}. */
+  readonly stackSeq: number;
   /** The later rollout that only removed what had expired, or reverted drift, and read the identity. Absent: no such rollout. */
   readonly identityOrder?: RolloutOrder;
   readonly wave: string;
@@ -135,8 +138,15 @@ export async function readLastApplied(
       const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
       appliedRollout = {
         ...named,
+        stackSeq: getStackSequence(record?.seq, parseSummary(lastRow)),
         ...(isRead
-          ? { ...parseIdentityFields(task.row, task.record.seq), identityOrder: toRolloutOrder(task.record) }
+          ? {
+              ...parseIdentityFields(task.row, task.record.seq),
+              identityOrder: {
+                ...toRolloutOrder(task.record),
+                seq: getStackSequence(task.record.seq, parseSummary(task.row)),
+              },
+            }
           : {}),
         state: String(lastRow["state"]) as AppliedRollout["state"],
         // An unchanged tenant was never started, so it gets the start time of the rollout.
@@ -193,9 +203,10 @@ async function readEarlierReadings(
     // A plan that never started may have been read with a wrong key.
     const hasStarted =
       Number(row["attempt"]) > 0 || row["state"] === "unchanged" || (record !== undefined && isOpenState(record.state));
-    const { identity, acceptsEmptyTenant } = decodeJson<TenantSummary>(row["summary"]);
+    const summary = decodeJson<TenantSummary>(row["summary"]);
+    const { identity, acceptsEmptyTenant } = summary;
     if (record?.startedAtMs === undefined || !hasStarted || identity === undefined) return [];
-    const order = [record.seq ?? 0, record.startedAtMs] as const;
+    const order = [getStackSequence(record.seq, summary), record.seq ?? record.startedAtMs] as const;
     return [{ order, identity, isAccepted: acceptsEmptyTenant === true }];
   });
   return selectValidReadings(read);
@@ -254,8 +265,23 @@ function parseObservedTenant(row: Row, seq: number | undefined): ObservedTenant 
   return { name: decodeJson<Target>(row["target"]).name, ...parseIdentityFields(row, seq) };
 }
 
+function parseSummary(row: Row): TenantSummary | undefined {
+  return row["summary"] == null ? undefined : decodeJson<TenantSummary>(row["summary"]);
+}
+
+/**
+ * Returns the sequence number in a stack's state after a rollout. A rollout that leaves a stack unchanged doesn't write
+ * its number there, so a later rollout of another journal may get a lower number. Rollouts of different journals are
+ * therefore ordered by this number.
+ */
+function getStackSequence(seq: number | undefined, summary: TenantSummary | undefined): number {
+  const { planned, marker } = summary ?? {};
+  const isChanged = planned !== undefined && planned.added + planned.changed + planned.removed > 0;
+  return isChanged || marker === undefined ? (seq ?? 0) : getMarkerSequence(marker);
+}
+
 function parseIdentityFields(row: Row, seq: number | undefined): Omit<ObservedTenant, "name"> {
-  const summary = row["summary"] == null ? undefined : decodeJson<TenantSummary>(row["summary"]);
+  const summary = parseSummary(row);
   return omitUndefined({
     fingerprint: summary?.fingerprint,
     identity: summary?.identity,

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../../settings/omit-undefined";
 import { selectValidReadings } from "../targets/tenant-conflicts";
-import type { LastAppliedRollouts, StackRollouts } from "./last-applied";
-import { compareRollouts, type RolloutOrder } from "./rollout-order";
+import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "./last-applied";
+import { compareRollouts } from "./rollout-order";
 
 /** Merges the progress of stacks in several journals, such as one per region. */
 export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastAppliedRollouts {
@@ -34,8 +34,14 @@ export function mergeLastApplied(sources: readonly LastAppliedRollouts[]): LastA
 }
 
 function mergeStackStates(states: readonly StackRollouts[]): StackRollouts {
-  const lastRollout = findLatest(states.map((state) => state.applied));
-  const pendingRollout = findLatest(states.map((state) => state.pending));
+  const lastRollout = findLatest(
+    states.map((state) => state.applied),
+    compareApplied,
+  );
+  const pendingRollout = findLatest(
+    states.map((state) => state.pending),
+    (one, other) => compareRollouts(one.order, other.order),
+  );
   const isSuperseded =
     lastRollout !== undefined &&
     pendingRollout !== undefined &&
@@ -43,12 +49,22 @@ function mergeStackStates(states: readonly StackRollouts[]): StackRollouts {
   return omitUndefined({ applied: lastRollout, pending: isSuperseded ? undefined : pendingRollout });
 }
 
-function findLatest<One extends { readonly order: RolloutOrder }>(
+/** Compares rollouts of two journals. One that left the stack unchanged is later than the change that it found there. */
+function compareApplied(one: AppliedRollout, other: AppliedRollout): number {
+  return (
+    one.stackSeq - other.stackSeq ||
+    Number(one.state === "unchanged") - Number(other.state === "unchanged") ||
+    compareRollouts(one.order, other.order)
+  );
+}
+
+function findLatest<One>(
   candidates: readonly (One | undefined)[],
+  compare: (one: One, other: One) => number,
 ): One | undefined {
   return candidates
     .filter((candidate) => candidate !== undefined)
-    .sort((candidate, other) => compareRollouts(other.order, candidate.order))
+    .sort((one, other) => compare(other, one))
     .at(0);
 }
 

@@ -50,56 +50,70 @@ it.each([
   ["uses the journal's lists if its own rollout is later", { seq: 1 }, "drifted"],
   ["uses the journal's lists if the marker names its own rollout", { seq: 9, isOwn: true }, "drifted"],
   ["names a later rollout of another journal that left the tenant in sync", { seq: 9 }, "in-sync"],
-])("%s", async (_claim, { seq, isOwn = false }: { seq: number; isOwn?: boolean }, syncStatus) => {
-  const held = syncStatus === "in-sync" ? ["evil.example"] : ["evil.example", "hotfix.example"];
-  const tenant = tenantWith(
-    "acme",
-    held.map((value) => entry("deny", value)),
-  );
-  const sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenant] } });
-  try {
-    using directory = new LintedDirectory({
-      "tenants.yaml": `version: 1
+  // The journal's last rollout left the stack unchanged, so the other journal continued from the number before.
+  ["uses the stack's lists if its own last rollout changed nothing there", { seq: 2, found: 1 }, "behind"],
+])(
+  "%s",
+  async (_claim, { seq, isOwn = false, found }: { seq: number; isOwn?: boolean; found?: number }, syncStatus) => {
+    const held = syncStatus === "in-sync" ? ["evil.example"] : ["evil.example", "hotfix.example"];
+    const tenant = tenantWith(
+      "acme",
+      held.map((value) => entry("deny", value)),
+    );
+    const sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenant] } });
+    try {
+      using directory = new LintedDirectory({
+        "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
 tenants: { acme: {} }
 `,
-      "settings/acme.yaml": SETTINGS,
-    });
-    const backend = `file://${directory.root}`;
-    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root);
-    const database = await openJournalDatabase(join(directory.root, "j.db"));
-    await using journal = await fleetJournal(database, fingerprint);
-    const files = new Map([["settings/acme.yaml", Buffer.from(SETTINGS)]]);
-    // The journal's first rollout is only there so that a marker can have a lower number than the second.
-    await journal.rollout(files, { acme: "unchanged" });
-    const own = await journal.rollout(files, { acme: "unchanged" });
-    const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: IDENTITY };
-    writeState(directory.root, held, marker);
+        "settings/acme.yaml": SETTINGS,
+      });
+      const backend = `file://${directory.root}`;
+      const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root);
+      const database = await openJournalDatabase(join(directory.root, "j.db"));
+      await using journal = await fleetJournal(database, fingerprint);
+      const files = new Map([["settings/acme.yaml", Buffer.from(SETTINGS)]]);
+      // The journal's first rollout is only there so that a marker can have a lower number than the second.
+      await journal.rollout(files, { acme: "unchanged" });
+      const seen =
+        found === undefined
+          ? []
+          : [
+              [
+                "acme",
+                { marker: { rollout: "20261110-1200-aaaaaa", seq: found, at: "2026-11-10T12:00:00.000Z" } },
+              ] as const,
+            ];
+      const own = await journal.rollout(files, { acme: "unchanged" }, "p", new Map(seen));
+      const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: IDENTITY };
+      writeState(directory.root, held, marker);
 
-    const { stdout } = await emailSecurity(
-      directory.root,
-      ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--format", "json"],
-      {
-        ACME_KEY: "sandbox-acme-ci",
-        EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
-        PULUMI_BACKEND_URL: backend,
-      },
-    );
-    const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
-    expect([acme?.syncStatus, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
-      syncStatus === "behind"
-        ? ["behind", 0, ["no longer declared"]]
-        : syncStatus === "drifted"
-          ? ["drifted", 1, []]
-          : ["in-sync", 0, []],
-    );
-    expect(acme?.lastRollout).toEqual(
-      seq > 2 && !isOwn
-        ? { id: marker.rollout, at: "2026-11-12T12:00:00.000Z" }
-        : expect.objectContaining({ id: own, wave: expect.any(String) }),
-    );
-  } finally {
-    await sandbox.close();
-  }
-});
+      const { stdout } = await emailSecurity(
+        directory.root,
+        ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--format", "json"],
+        {
+          ACME_KEY: "sandbox-acme-ci",
+          EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+          PULUMI_BACKEND_URL: backend,
+        },
+      );
+      const [acme] = statusSchema.parse(JSON.parse(stdout)).tenants;
+      expect([acme?.syncStatus, acme?.drift.length, acme?.behind.map(({ why }) => why)]).toEqual(
+        syncStatus === "behind"
+          ? ["behind", 0, ["no longer declared"]]
+          : syncStatus === "drifted"
+            ? ["drifted", 1, []]
+            : ["in-sync", 0, []],
+      );
+      expect(acme?.lastRollout).toEqual(
+        (seq > 2 && !isOwn) || found !== undefined
+          ? { id: marker.rollout, at: "2026-11-12T12:00:00.000Z" }
+          : expect.objectContaining({ id: own, wave: expect.any(String) }),
+      );
+    } finally {
+      await sandbox.close();
+    }
+  },
+);

@@ -8,13 +8,15 @@ import type {
 import { mergeLastApplied } from "../../../../provider/rollout/journal/merge-last-applied";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 
-function reachedBy(rollout: string, seq: number): AppliedRollout {
+function reachedBy(rollout: string, seq: number, left: Partial<AppliedRollout> = {}): AppliedRollout {
   return {
+    stackSeq: seq,
+    ...left,
     rollout,
     name: "acme",
     order: { id: rollout, seq, startedAtMs: 0 },
     wave: "all",
-    state: "done",
+    state: left.state ?? "done",
     atMs: 0,
     today: "2026-11-11",
     settings: "settings/acme.yaml",
@@ -68,6 +70,14 @@ test("takes the rollout with the higher sequence for a shared stack", () => {
     const { applied, pending } = mergeLastApplied(journals).stacks.get("acme") ?? {};
     expect([applied?.rollout, pending?.rollout]).toEqual(["a-newer", "a-failed"]);
   }
+});
+
+test("takes another journal's change over a rollout that left the stack unchanged before it", () => {
+  const unchanged = journal({ acme: { applied: reachedBy("unchanged", 3, { state: "unchanged", stackSeq: 1 }) } });
+  const changed = journal({ acme: { applied: reachedBy("changed", 2) } });
+  const found = journal({ acme: { applied: reachedBy("found", 4, { state: "unchanged", stackSeq: 2 }) } });
+  expect(mergeLastApplied([unchanged, changed]).stacks.get("acme")?.applied?.rollout).toBe("changed");
+  expect(mergeLastApplied([found, changed]).stacks.get("acme")?.applied?.rollout).toBe("found");
 });
 
 test("drops the readings before an acceptance in another journal", async () => {
