@@ -35,6 +35,7 @@ import { assertAllowed } from "./targets/assert-allowed";
 import { assertSameProject } from "./targets/assert-same-project";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
 import { describeWaveChanges } from "./targets/compare-waves";
+import { readPresentNames } from "./targets/present-names";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 
@@ -288,7 +289,10 @@ export class RolloutRun {
     try {
       using locks = this.#context.openLocks(spec);
       if (rollsBack !== undefined)
-        await journal.markRolledBack(rollsBack, formatRollbackProgress(await readRollbackProgress(journal, rollsBack)));
+        await journal.markRolledBack(
+          rollsBack,
+          formatRollbackProgress(await readRollbackProgress(journal, rollsBack), readPresentNames(spec.source)?.names),
+        );
       await locks.update(id);
     } catch (error) {
       this.#context.defaultLog(

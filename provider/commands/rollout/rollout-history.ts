@@ -5,8 +5,10 @@ import { addJournalOption, type JournalOptions } from "../../cli/journal-locatio
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
 import { parseDate, parsePositiveInteger } from "../../cli/plan-options";
+import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { Rollouts } from "../../rollout/rollouts";
 import { omitUndefined } from "../../settings/omit-undefined";
+import { quote, sanitizeLine } from "../../settings/text";
 import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
 
 const HISTORY_FORMATS = ["text", "json"] as const;
@@ -124,7 +126,7 @@ async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCod
   return await runWithPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
-    const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record.id, tenant);
+    const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record, tenant);
     const { readRolloutDetails } = await import("../../rollout/history/rollout-details.js");
     const { buildRolloutPage } = await import("../../rollout/history/rollout-page.js");
     const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
@@ -167,11 +169,26 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
   });
 }
 
-/** @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has no such tenant. */
-async function resolveTenantNames(rollouts: Rollouts, id: string, name: string): Promise<ReadonlySet<string>> {
+/**
+ * Returns the names that a tenant had in a rollout. A tenant keeps its stack if its name changes.
+ *
+ * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when the rollout has no such tenant.
+ */
+async function resolveTenantNames(
+  { journal }: Rollouts,
+  { id, spec }: RolloutRecord,
+  name: string,
+): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const targets = (await rollouts.journal.listTenants(id)).map(({ target }) => target);
-  return new Set(selectTargets(targets, { only: [name] }).map((target) => target.name));
+  const { findStackByName, readPresentNames } = await import("../../rollout/targets/present-names.js");
+  const targets = (await journal.listTenants(id)).map(({ target }) => target);
+  const present = readPresentNames(spec.source);
+  const presentStack = present?.project === spec.project ? findStackByName(present, name) : undefined;
+  const renamed = targets.find(({ stack }) => stack === presentStack);
+  if (renamed !== undefined && renamed.name !== name)
+    console.error(sanitizeLine(`note: ${quote(name)} was called ${quote(renamed.name)} in this rollout.`));
+  const selected = renamed === undefined ? selectTargets(targets, { only: [name] }) : [renamed];
+  return new Set(selected.map((target) => target.name));
 }
 
 async function renderHistoryJson(

@@ -30,11 +30,11 @@ export async function buildRolloutDifference(
   commands = new RolloutCommands(),
 ): Promise<RolloutDifference> {
   const [one, other] = [await readSide(journal, from, commands), await readSide(journal, to, commands)];
-  const names = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
+  const stacks = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
   const tenants: TenantDifference[] = [];
   let sameCount = 0;
-  for (const name of names) {
-    const difference = compareTenantDeclarations(name, one, other);
+  for (const stack of stacks) {
+    const difference = compareTenantDeclarations(stack, one, other);
     if (difference === undefined) sameCount += 1;
     else tenants.push(difference);
   }
@@ -43,6 +43,7 @@ export async function buildRolloutDifference(
 
 interface RolloutSide {
   readonly rollout: RolloutDifference["from"];
+  /** By stack, because a tenant's name may change. */
   readonly tenants: ReadonlyMap<string, TenantRecord>;
   /** The settings that the files declare for a tenant, or the reason why they can't be read. */
   readonly readSettings: (tenant: TenantRecord) => Settings | string;
@@ -62,7 +63,7 @@ async function readSide(journal: Journal, id: string, commands: RolloutCommands)
   const cache: SettingsReadCache = new Map();
   return {
     rollout: { id, digest, today },
-    tenants: new Map((await journal.listTenants(id)).map((tenant) => [tenant.name, tenant])),
+    tenants: new Map((await journal.listTenants(id)).map((tenant) => [tenant.target.stack, tenant])),
     readSettings: ({ target }) => {
       const file = posix.join(files.directory, target.settings.replaceAll("\\", "/"));
       // The planning has already reported the lint findings.
@@ -81,8 +82,9 @@ function createBundleReader({ bundle }: PackedFiles): (path: string) => string {
   };
 }
 
-function compareTenantDeclarations(name: string, one: RolloutSide, other: RolloutSide): TenantDifference | undefined {
-  const [before, after] = [one.tenants.get(name), other.tenants.get(name)];
+function compareTenantDeclarations(stack: string, one: RolloutSide, other: RolloutSide): TenantDifference | undefined {
+  const [before, after] = [one.tenants.get(stack), other.tenants.get(stack)];
+  const name = (after ?? before)?.name ?? stack;
   if (before === undefined || after === undefined) {
     return { name, only: before === undefined ? "to" : "from", changes: [] };
   }

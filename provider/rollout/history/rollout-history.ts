@@ -5,10 +5,11 @@ import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/history-schema";
 import { countTenantStates, formatIsoTime } from "../report/build-rollout-report";
 import { ChangeTally } from "../report/change-tally";
+import { findStackByName, readPresentNames } from "../targets/present-names";
 
 /** The rollouts that {@link readRolloutHistory} selects. */
 export interface HistoryRequest {
-  /** Selects the rollouts that changed this tenant, or tried to change it. */
+  /** Selects the rollouts that changed the tenant with this name, or tried to change it, whatever its name was then. */
   readonly tenant?: string;
   /** Selects the rollouts that began at this time or later, and before `beforeMs`. Both in milliseconds since 1970. */
   readonly sinceMs?: number;
@@ -25,14 +26,16 @@ export async function readRolloutHistory(
   { tenant, sinceMs = Number.NEGATIVE_INFINITY, beforeMs = Number.POSITIVE_INFINITY, limit }: HistoryRequest,
   isLocked: (id: string) => Promise<boolean>,
 ): Promise<RolloutHistory> {
-  const rolloutIds = tenant === undefined ? undefined : await readTenantRolloutIds(journal, tenant);
-  const matchingRecords = (await journal.listRollouts()).filter(
-    ({ id, startedAtMs = 0 }) => startedAtMs >= sinceMs && startedAtMs < beforeMs && rolloutIds?.has(id) !== false,
+  const records = await journal.listRollouts();
+  const selected = tenant === undefined ? undefined : await selectTenant(journal, tenant, records);
+  const matchingRecords = records.filter(
+    ({ id, startedAtMs = 0 }) =>
+      startedAtMs >= sinceMs && startedAtMs < beforeMs && selected?.rollouts.has(id) !== false,
   );
   const rollouts: PastRollout[] = [];
   for (const record of matchingRecords.slice(0, limit)) {
     const isRolloutLocked = record.state === "running" && (await isLocked(record.id));
-    const past = buildPastRollout(record, await journal.listTenants(record.id), tenant, isRolloutLocked);
+    const past = buildPastRollout(record, await journal.listTenants(record.id), selected?.stack, isRolloutLocked);
     rollouts.push({
       ...past,
       ...omitUndefined({ rolledBackBy: await findCompleteRollback(journal, record) }),
@@ -41,23 +44,48 @@ export async function readRolloutHistory(
   return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
 }
 
-/** Reads the ids of the rollouts that have begun a tenant. */
-async function readTenantRolloutIds(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
-  const rows = await journal.database.query("SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0", [
-    tenant,
-  ]);
-  return new Set(rows.map((row) => String(row["rollout"])));
+/** A tenant, and the rollouts that changed it or tried to. */
+interface SelectedTenant {
+  readonly stack: string | undefined;
+  readonly rollouts: ReadonlySet<string>;
+}
+
+/**
+ * Finds a tenant by its present name, or else by the last name that a rollout used. A tenant keeps its stack if its name
+ * changes, and another tenant may have had the name.
+ *
+ * @param records newest first.
+ */
+async function selectTenant(
+  journal: Journal,
+  name: string,
+  records: readonly RolloutRecord[],
+): Promise<SelectedTenant> {
+  const present = records[0] && readPresentNames(records[0].spec.source);
+  const rows = await journal.database.query("SELECT rollout, stack FROM rollout_tenants WHERE name = $1", [name]);
+  const recordedStacks = new Map(rows.map((row) => [String(row["rollout"]), String(row["stack"])]));
+  const lastRecord = records.find(({ id }) => recordedStacks.has(id));
+  const presentStack = present && findStackByName(present, name);
+  const stack = presentStack ?? recordedStacks.get(lastRecord?.id ?? "");
+  const project = presentStack === undefined ? lastRecord?.spec.project : present?.project;
+  const projectRollouts = new Set(records.flatMap(({ id, spec }) => (spec.project === project ? [id] : [])));
+  const startedRows =
+    stack === undefined
+      ? []
+      : await journal.database.query("SELECT rollout FROM rollout_tenants WHERE stack = $1 AND attempt > 0", [stack]);
+  const rollouts = startedRows.map((row) => String(row["rollout"])).filter((id) => projectRollouts.has(id));
+  return { stack, rollouts: new Set(rollouts) };
 }
 
 function buildPastRollout(
   { id, state, reason, spec, digest, startedAtMs = 0, finishedAtMs }: RolloutRecord,
   tenants: readonly TenantRecord[],
-  tenant: string | undefined,
+  stack: string | undefined,
   isLocked: boolean,
 ): PastRollout {
   const { source, origin, rollsBack, rollsBackTo, task, prunedAtMs } = spec;
   const startedTenants = tenants.filter(
-    ({ name, attempt }) => attempt > 0 && (tenant === undefined || name === tenant),
+    ({ target, attempt }) => attempt > 0 && (stack === undefined || target.stack === stack),
   );
   const changeCounter = new ChangeTally();
   const planned = { added: 0, changed: 0, removed: 0 };
@@ -91,7 +119,7 @@ function buildPastRollout(
       by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
       revision: origin?.revision,
       isChanged: origin?.isChanged,
-      tenantState: tenant === undefined ? undefined : startedTenants[0]?.state,
+      tenantState: stack === undefined ? undefined : startedTenants[0]?.state,
     }),
   };
 }

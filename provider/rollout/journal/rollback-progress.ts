@@ -36,11 +36,18 @@ export async function findCompleteRollback(
   return remainingTenants.length === 0 ? rollbacks.at(-1) : undefined;
 }
 
-/** Describes the progress in one or two sentences. */
-export function formatRollbackProgress({ rollbacks, changedTenants, remainingTenants }: RollbackProgress): string {
+/**
+ * Describes the progress in one or two sentences.
+ *
+ * @param presentNames the present names of tenants by stack. Default: their names in the rollout.
+ */
+export function formatRollbackProgress(
+  { rollbacks, changedTenants, remainingTenants }: RollbackProgress,
+  presentNames: ReadonlyMap<string, string> = new Map(),
+): string {
   const allText = changedTenants.length === 1 ? "the one tenant" : `all ${changedTenants.length} tenants`;
   if (remainingTenants.length === 0)
     return `It was rolled back by ${rollbacks.join(", ")} in ${allText} that it changed or tried to change.`;
-  const names = formatFirst(remainingTenants, ({ name }) => quote(name));
+  const names = formatFirst(remainingTenants, ({ name, target }) => quote(presentNames.get(target.stack) ?? name));
   return `It was rolled back by ${rollbacks.join(", ")} in ${changedTenants.length - remainingTenants.length} of the ${changedTenants.length} tenants that it changed or tried to change. Not in ${names}.`;
 }

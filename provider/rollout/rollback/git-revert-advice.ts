@@ -8,8 +8,10 @@ import { minimalEnv } from "../../machine/child-environment";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { truncateByDanger } from "../../settings/danger";
 import { isSameEntryState } from "../../settings/entry-fields";
-import { excerpt } from "../../settings/text";
+import { excerpt, formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
+import { readRollbackProgress } from "../journal/rollback-progress";
+import type { TenantRecord } from "../journal/rollout-record";
 import type { Advice } from "../model/rollout-report";
 
 // Unlike `gitops/git.ts`, which commits, signs and pushes, this only reads, so git gets a smaller environment.
@@ -26,7 +28,10 @@ const MAX_LINES = 5;
  * added these lines. Empty if there are no such lines.
  */
 export async function buildGitRevertAdvice(journal: Journal, id: string): Promise<readonly Advice[]> {
-  const lines = await findDeclaredLines(journal, id);
+  const { changedTenants, remainingTenants } = await readRollbackProgress(journal, id);
+  const remainingNames = new Set(remainingTenants.map(({ name }) => name));
+  const rolledBackTenants = changedTenants.filter(({ name }) => !remainingNames.has(name));
+  const lines = await findDeclaredLines(journal, id, rolledBackTenants);
   if (lines.size === 0) return [];
   const { visible: visibleLines, hiddenText } = truncateByDanger([...lines], MAX_LINES, ([, { change }]) =>
     getChangeTransition(change),
@@ -34,6 +39,10 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   const lineTexts = visibleLines.map(([location, { text }]) => `${location} (${text})`);
   const linesText = `${lineTexts.join(", ")}${hiddenText === undefined ? "" : `, … and ${hiddenText}`}`;
   const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would apply them again is rejected, unless its digest is given. Remove them there.`;
+  if (remainingTenants.length > 0) {
+    const names = formatFirst(remainingTenants, ({ name }) => quote(name));
+    return [{ why: `${reason} The rollback left out ${names}: keep what they still declare.` }];
+  }
   const repositories = new Set([...lines.keys()].map((location) => findFileRepository(getFileOfLocation(location))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why: reason }];
@@ -53,12 +62,15 @@ interface DeclaredLine {
   readonly change: PlanChange;
 }
 
-/** Finds the lines of the files that still declare changes of a rollout. */
-async function findDeclaredLines(journal: Journal, id: string): Promise<ReadonlyMap<string, DeclaredLine>> {
+/** Finds the lines of the files that still declare changes of a rollout in some tenants. */
+async function findDeclaredLines(
+  journal: Journal,
+  id: string,
+  tenants: readonly TenantRecord[],
+): Promise<ReadonlyMap<string, DeclaredLine>> {
   const lines = new Map<string, DeclaredLine>();
   const cache: SettingsReadCache = new Map();
-  const startedTenants = (await journal.listTenants(id)).filter(({ attempt }) => attempt > 0);
-  for (const { name, target } of startedTenants.slice(0, MAX_TENANTS)) {
+  for (const { name, target } of tenants.slice(0, MAX_TENANTS)) {
     const plan = await journal.readPlan(id, name);
     const { settings } = inspectSettings(target.settings, { cache });
     if (plan === undefined || settings === undefined) continue;
