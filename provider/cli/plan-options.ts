@@ -45,7 +45,10 @@ export async function findDefaultFile(): Promise<string> {
 /** Adds the options for the input of a plan. */
 export function addPlanOptions(command: Command): Command {
   return command
-    .option("--stack <name>", "Use this stack's last state, to distinguish removals from unmanaged entries")
+    .option(
+      "--stack <name>",
+      "Use this stack's last state, to distinguish removals from unmanaged entries; apply of a file requires it",
+    )
     .option("--resource <name>", "Select one TenantSettings, if the stack has several")
     .option("--name <name>", "Set the tenant's name in the plan (default: from the file's name)")
     .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)

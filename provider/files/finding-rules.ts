@@ -117,7 +117,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     noteRule(
       "loosened",
       "An allowed override",
-      "The file weakens a rule or a declaration of an included file that allows this or doesn't protect it. Overrides are shown first, so that reviewers see how this tenant differs.",
+      "The file weakens a rule of an included file, which allows this, or a declaration that the included file doesn't protect. Overrides are shown first, so that reviewers see how this tenant differs.",
     ),
     errorRule(
       "list-overridden",
@@ -159,7 +159,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "policy-two-people",
       "Policy: missing second person",
-      `Two people must support the entry: one as \`owner\`, and another as \`approvedBy\`. ${POLICY_ADVICE}`,
+      `The entry must name two people: one as \`owner\`, and another as \`approvedBy\`. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "policy-whole-domain",

@@ -33,6 +33,7 @@ import { excludeSkipped, type UnskippedTargets } from "./skipping/exclude-skippe
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 import { readMarkerFile } from "./stack/state-file";
 import { getKeyVariables } from "./stack/tenant-environment";
+import { findAddressChanges } from "./targets/address-changes";
 import { assertAllowed } from "./targets/assert-allowed";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
@@ -109,7 +110,8 @@ export class RolloutPlanner {
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
     const known = { memory: readIdentities, declaredStacks };
     const plannedRollout = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
-    return { ...plannedRollout, findings: [...targets.findings, ...findings] };
+    const addressFindings = findAddressChanges(selected, await readIdentities("declared"));
+    return { ...plannedRollout, findings: [...targets.findings, ...findings, ...addressFindings] };
   }
 
   /**

@@ -331,3 +331,10 @@ export function normalizeAddress(baseUrl: string): string {
   const port = url.port === "" ? url.protocol : url.port;
   return `${LOOPBACK.has(host) ? "loopback" : host} ${port}`;
 }
+
+/** Formats a normalized address for people: `mail.example:8443`, `https://mail.example`. */
+export function formatAddress(address: string): string {
+  const [host = address, port] = address.split(" ");
+  if (port === undefined) return host;
+  return port.endsWith(":") ? `${port}//${host}` : `${host}:${port}`;
+}

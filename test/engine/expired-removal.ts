@@ -29,7 +29,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(early.code).toBe(1);
   expect((await its.apply()).code).toBe(0);
   const none = await onlyExpired();
-  expect(none.output).toContain("The tenant has nothing that has expired.");
+  expect(none.output).toContain("The tenant has no expired entries.");
   expect(none.code).toBe(0);
 
   // One entry expires, the files have pending changes, and the console has changed another entry and the expired one.
@@ -59,7 +59,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(plan.output).toContain("Plan: 1 to add, 2 to change, 0 to remove");
   expect(plan.output).not.toContain("remove deny flood.example");
   its.sandbox.clearRequests();
-  expect((await onlyExpired()).output).toContain("The tenant has nothing that has expired.");
+  expect((await onlyExpired()).output).toContain("The tenant has no expired entries.");
   expect(writesOf(its.sandbox)).toEqual([]);
   expect((await its.apply()).code).toBe(0);
   expect(comments()).toEqual({
@@ -129,7 +129,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("The tenant no longer had any of it; the stack's state is now up to date.");
   expect(writesOf(its.sandbox)).toEqual([]);
-  expect((await its.apply("--only-expired")).output).toContain("The tenant has nothing that has expired.");
+  expect((await its.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();
   expect(plan.output).toContain("Plan: 0 to add, 1 to change, 1 to remove");

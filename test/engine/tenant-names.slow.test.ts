@@ -94,7 +94,7 @@ tenants:
     expect(output).toMatch(
       /t0 \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
     );
-    const [, rename = "nothing is printed"] = /`(pulumi stack rename [^`]+)`/.exec(output) ?? [];
+    const [, rename = "nothing is printed"] = /`(\(cd [^`]+ stack rename [^`]+)`/.exec(output) ?? [];
     await typed(fleet, rename);
     const done = await fleet.rollout("--yes");
     expect(done.code, done.output).toBe(0);

@@ -44,7 +44,10 @@ export function addFileOptions(command: Command): Command {
         "--file <file>",
         "Use this settings file (default: settings.yaml, or the only file in settings that no other includes)",
       )
-      .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
+      .option(
+        "--tenant <name>",
+        "Use this tenant of tenants.yaml (see --targets), with its settings file, address and key",
+      )
       .addOption(createTargetsOption())
       .option("--baseline", "Change the included file (baseline) instead, for all tenants that include it")
       .option("--offline", "Don't send any request to the service"),

@@ -102,7 +102,7 @@ function formatDifferences(different: readonly CsvDifference[], file: string): s
   const formatCell = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
   const hiddenCount = different.length - MAX_SHOWN_DIFFERENCES;
   return [
-    `Already declared differently, and left as ${rowCount === 1 ? "it is" : "they are"}: ${formatRowCount(rowCount)}. An import only adds; edit ${sanitizeLine(file)} where the table is right.`,
+    `Skipped, because the file declares the value differently: ${formatRowCount(rowCount)}. An import only adds; if the table is right, edit ${sanitizeLine(file)}.`,
     ...different
       .slice(0, MAX_SHOWN_DIFFERENCES)
       .map(

@@ -39,10 +39,11 @@ const RISK_DETAILS: Readonly<Record<RiskCode, RiskDetails>> = {
   "allow-look-alike": {
     sample: { list: "allow", value: "acrne.example", entryType: "domain" },
     causes: [
-      "a fraudulent domain that somebody reported as blocked",
-      "a domain of yours that is missing in `ownDomains`",
+      "a fraudulent domain whose mail somebody reported as wrongly blocked",
+      "a domain of yours that is missing from `ownDomains`",
     ],
-    alternative: "If it is yours, add it to `ownDomains`.",
+    alternative:
+      "If it is yours, add it to `ownDomains`, and remove the allow: an allow of your own domain is a risk too.",
   },
   "deny-own-domain": {
     sample: { list: "deny", value: "acme.example", entryType: "domain" },

@@ -13,7 +13,7 @@ export const TENANT_ERRORS = {
     causes: [
       "somebody created it in the console",
       "another stack or another resource declares the same value",
-      "the tenant allows, in another verdict scope, the value to be denied",
+      "the value to deny is allowed at the tenant, in another verdict scope",
     ],
     remedies: [
       "To adopt and change it: set `adopt: true`.",
@@ -162,7 +162,7 @@ export const TENANT_ERRORS = {
     next: "pulumi up --refresh",
   },
   ERR_GUARD: {
-    means: "A run would remove more of a list than the limit allows. Nothing was removed.",
+    means: "The removal guard stopped a run that would remove too much of a list. Nothing was removed.",
     example: [
       "entries would lose 59 of 59 entries (100 %), all of them. A list is never emptied without explicit confirmation.",
       "  - deny bad-0000.example",

@@ -27,7 +27,7 @@ export function createExportCommand(): Command {
         "--pulumi-import <file>",
         "Write the file for `pulumi import --file`, instead of or in addition to settings files",
       )
-      .option("--whole-lists", "For --pulumi-import: write two whole lists instead of each entry and VIP", false)
+      .option("--whole-lists", "Write two whole lists with --pulumi-import, instead of each entry and VIP", false)
       .option(
         "--own-domains <domains>",
         "Set the tenant's own domains, separated by commas (default: EMAIL_SECURITY_OWN_DOMAINS, or the domains that its VIPs share)",

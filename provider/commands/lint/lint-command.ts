@@ -28,7 +28,12 @@ export function createLintCommand(): Command {
         "[files...]",
         "Settings files, directories that contain them, or a tenants.yaml for the files of its tenants (default: the directory settings, or settings.yaml)",
       )
-      .addOption(new Option("--fail-on <level>", "Exit with 3 on findings of this level").choices(["warning", "note"]))
+      .addOption(
+        new Option("--fail-on <level>", "Exit with 3 on warnings; with note, on notes too").choices([
+          "warning",
+          "note",
+        ]),
+      )
       .option(
         "--approvals <file>",
         "Check a change against its approvals: a file with the response of GitHub (reviews) or GitLab (approvals)",

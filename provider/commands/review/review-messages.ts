@@ -6,10 +6,10 @@ import type { ReviewItem, ReviewReport } from "./review-schema";
 
 /** Explains the decisions and how to make them. */
 export const DECISION_HELP =
-  "Decide with `email-security review keep`, `extend` or `drop`; decided entries leave this list. Included entries apply to other tenants too: `--baseline` decides for all of them, though not about one tenant's mail.";
+  "Decide with `email-security review keep`, `extend` or `drop`; decided entries leave this list. Included entries apply to other tenants too: `--baseline` decides for all of them, except on reasons from one tenant's mail.";
 
 /** Introduces the list of data that could not be read. */
-export const UNREAD_HEADING = "Not all could be read, so there may be more:";
+export const UNREAD_HEADING = "Some data could not be read, so there may be more to review:";
 
 /** Formats a summary, such as "3 items to review in settings.yaml: 1 allow, 2 denies." The result is safe to print. */
 export function formatReviewSummary({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {

@@ -18,7 +18,7 @@ import { type ReadIdentityRecords, SameTenantError } from "../../rollout/targets
 import { compareReadingWith, findReplacedTenant } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { formatAddress, normalizeAddress, type TenantIdentity } from "../../settings/tenant-identity";
 import { isStoredRow } from "../../tenant";
 import { readEachTenant, type TenantReadResult } from "../read-each-tenant";
 import { AppliedSettings } from "./applied-settings";
@@ -75,6 +75,8 @@ interface TenantReading extends TenantDifferences {
   readonly mismatch?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly formerStack?: FormerStack;
+  /** The normalized address of its last rollout, if it has another one now. */
+  readonly formerAddress?: string;
   /** The last rollout of the stack, if the journal doesn't have it. */
   readonly lastRollout?: NonNullable<TenantStatus["lastRollout"]>;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. */
@@ -134,7 +136,12 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         cachedState ??= stackStates?.read(target);
         return cachedState;
       };
+      const record = (await remembered)?.get(target.stack);
+      const lastAddress = record?.identity.address;
+      // The last rollout says nothing about the tenant at another address.
+      const formerAddress = lastAddress === normalizeAddress(target.baseUrl) ? undefined : lastAddress;
       const readLastDeclared = async (): Promise<LastRolloutLists> => {
+        if (formerAddress !== undefined) return { lists: EMPTY_LISTS, unknownRollout: "never-rolled-out" };
         const isOutdated = isChangedByOtherJournal(readState()?.marker, applied, lastApplied);
         const declaredLists = applied && !isOutdated ? await appliedSettings?.getLists(applied) : undefined;
         const state = declaredLists === undefined ? readState() : undefined;
@@ -146,7 +153,6 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         const isNew = state === undefined ? (lastApplied?.rollouts.size ?? 0) > 0 : !state.exists;
         return { unknownRollout: isNew ? "never-rolled-out" : "not-known" };
       };
-      const record = (await remembered)?.get(target.stack);
       // A rollout with another journal may have read the tenant later.
       const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
       const accepting = { environment: reach.environment, name: target.name };
@@ -176,6 +182,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         identity,
         ...omitUndefined({
           formerStack,
+          formerAddress,
           mismatch,
           acceptedSeq: record?.acceptedSeq,
           lastRollout: findOtherJournalsRollout(record?.marker ?? cachedState?.marker, applied, lastApplied),
@@ -278,9 +285,10 @@ function buildTenantStatus(
     }),
   };
   if (value === undefined) return { ...base, error: buildErrorView(error), drift: [], behind: [] };
-  const { readAt, holds, unchanged, drift, behind, unattributed, formerStack } = value;
+  const { readAt, holds, unchanged, drift, behind, unattributed, formerStack, formerAddress } = value;
   const extras = {
     ...(unattributed.length === 0 ? {} : { unattributed }),
+    ...(formerAddress === undefined ? {} : { formerAddress: formatAddress(formerAddress) }),
     ...(formerStack === undefined ? {} : { formerStack: { stack: formerStack.stack, why: formerStack.evidence } }),
   };
   return { ...base, readAt, holds, unchanged, drift, behind, ...extras };

@@ -116,6 +116,9 @@ const tenant = z
       .readonly()
       .describe("The stack that it probably had before it was renamed in the targets file.")
       .exactOptional(),
+    formerAddress: jsonTextField(
+      "The host and port of the service in its last rollout, if the targets file has another address now.",
+    ).exactOptional(),
     acceptedSeq: z
       .int()
       .min(1)

@@ -10,16 +10,16 @@ import {
   getDifferenceTransition,
   groupDifferences,
 } from "./difference-groups";
-import {
-  type ExpiringEntry,
-  type FleetDifference,
-  type FleetFinding,
-  type FleetLine,
-  type FleetStatus,
-  SYNC_STATUSES,
-  type SyncStatus,
-  type TenantStatus,
+import type {
+  ExpiringEntry,
+  FleetDifference,
+  FleetFinding,
+  FleetLine,
+  FleetStatus,
+  SyncStatus,
+  TenantStatus,
 } from "./status-schema";
+import { buildStatusSummary, SYNC_STATUS_TEXTS } from "./status-summary";
 
 /** The view of a fleet's status, independent of the format. All texts are printable. */
 export interface StatusView {
@@ -72,6 +72,10 @@ export function buildStatusView(status: FleetStatus): StatusView {
       `Skipped by rollouts (${formatCount(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       buildSkippedPoints(tenants),
     ),
+    buildSection(
+      `Other address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
+      buildFormerAddressPoints(tenants),
+    ),
     buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
     ...UNATTRIBUTED_TITLES.map(([syncStatus, title]) => {
       const some = tenants.filter((one) => getUnattributedReason(one) === syncStatus);
@@ -107,7 +111,7 @@ export function buildStatusView(status: FleetStatus): StatusView {
   ];
   return {
     summary: [
-      ...buildSummary(status),
+      ...buildStatusSummary(status),
       ...(notes === 0 ? [] : [`Notes about the files, which --format json shows: ${notes}.`]),
     ],
     sections: sections.filter(({ points }) => points.length > 0),
@@ -142,42 +146,6 @@ export function formatHiddenPoints(hidden: readonly StatusPoint[]): string {
   return transitions.length > 0 ? describeHidden(transitions) : `${formatNumber(hidden.length)} more`;
 }
 
-const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
-  "key-wrong": "with a wrong key",
-  unreachable: "unreachable",
-  unusable: "that can't be checked",
-  drifted: "drifted",
-  "not-known": "with unknown drift",
-  "never-rolled-out": "never rolled out",
-  behind: "behind their files",
-  "in-sync": "in sync",
-};
-
-function buildSummary({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
-  const counts = SYNC_STATUSES.toReversed().flatMap((syncStatus) => {
-    const many = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;
-    return many === 0 ? [] : [`${many} ${SYNC_STATUS_TEXTS[syncStatus]}`];
-  });
-  const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
-  const rollouts = new Map<string, number>();
-  for (const { lastRollout } of tenants)
-    if (lastRollout !== undefined) rollouts.set(lastRollout.id, (rollouts.get(lastRollout.id) ?? 0) + 1);
-  const newest = [...rollouts].sort(([one], [other]) => (one < other ? 1 : -1));
-  const last = newest.slice(0, 3).map(([id, many]) => `${excerpt(id)} (${formatCount(many, "tenant")})`);
-  const older = newest.length > last.length ? `, and ${newest.length - last.length} older` : "";
-  const noneText = never === 0 ? [] : [`none ${isJournalRead ? "yet" : "known"} for ${formatCount(never, "tenant")}`];
-  const lastLine = `Last rollouts: ${[...last, ...noneText].join(", ")}${older}.`;
-  return [
-    `${formatCount(tenants.length, "tenant")} of ${sanitizeLine(file)} (project ${excerpt(project)}), read ${formatMinute(at).join("")}: ${counts.join(", ")}.`,
-    ...(isJournalRead || rollouts.size > 0 ? [lastLine] : []),
-    ...(isJournalRead
-      ? []
-      : [
-          "No rollout journal was found; --database names one. Without it, only the stacks' states distinguish drift from tenants that are behind.",
-        ]),
-  ];
-}
-
 function formatTenantCount(tenants: readonly TenantStatus[], which: DifferenceKind): string {
   return formatCount(tenants.filter((tenant) => (tenant[which] ?? []).length > 0).length, "tenant");
 }
@@ -199,6 +167,22 @@ function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
         withoutTenants: { head: word, details },
       },
     ];
+  });
+}
+
+function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
+  const moved = tenants.flatMap(({ name, formerAddress }) =>
+    formerAddress === undefined ? [] : [{ name, formerAddress }],
+  );
+  return [...Map.groupBy(moved, ({ formerAddress }) => formerAddress)].map(([formerAddress, some]) => {
+    const names = some.map(({ name }) => name);
+    const text = `last rollout at ${excerpt(formerAddress)}, where its entries and VIPs stay`;
+    return {
+      head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
+      details: [],
+      tenants: names,
+      withoutTenants: { head: text, details: [] },
+    };
   });
 }
 

@@ -29,7 +29,7 @@ const EXPORT_CONCURRENCY = 4;
 
 /**
  * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the
- * targets file, and stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for
+ * targets file, and the stacks of other projects in which a stack has the name of a tenant's stack. Runs the CLI once, and once more for
  * each such stack whose state isn't in a plain file. Omits stacks whose state doesn't come from settings files. Omits
  * other projects if not all stacks can be listed. Includes the stacks of skipped tenants even if no rollout has created
  * them yet, also under a project that has no stacks any more.
@@ -59,8 +59,12 @@ export async function readOrphanedStacks({
     readonly name: string;
   }[];
   const parsedStacks = listedStacks.map(({ name }) => ({ name, ...parseStackName(name, project) }));
+  // A project with a tenant's stack may be the former name of this one, and the tenants of its other stacks renamed too.
+  const relatedProjects = new Set(parsedStacks.flatMap((one) => (declaredStacks.has(one.stack) ? [one.project] : [])));
   const candidates = parsedStacks
-    .filter(({ stack, project: stackProject }) => declaredStacks.has(stack) === (stackProject !== project))
+    .filter(({ stack, project: stackProject }) =>
+      stackProject === project ? !declaredStacks.has(stack) : relatedProjects.has(stackProject),
+    )
     .sort((candidate, stackProject) => (candidate.name < stackProject.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
   for (const [stackProject, projectStacks] of Map.groupBy(candidates, (candidate) => candidate.project)) {

@@ -177,7 +177,7 @@ function describeFormerStack(
   if (project !== undefined) {
     return {
       ownerText: ` of the project ${quote(project)}`,
-      instructions: `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatCommand(`stack rename ${commands.formatStackName(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${file} again. If that project continues to manage the tenant, remove the tenant from ${file}.`,
+      instructions: `If the project was renamed, keep the stack, and ${effect}: \`${commands.formatMove(stack, project, newStack)}\`, or write \`project: ${project}\` in ${file} again. If that project continues to manage the tenant, remove the tenant from ${file}.`,
     };
   }
   const remove = `If it is another tenant, remove the old stack: \`${commands.formatCommand("stack rm --force --yes", stack)}\`.`;
@@ -258,13 +258,13 @@ function findEvidence(
   { stack, project, takenBy, knownLists, last, record }: OrphanedStack,
   { heldCount, declaredCount, orphanedElements }: StackComparison,
 ): Evidence | undefined {
-  // Renaming a project doesn't change the names of its stacks.
-  if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && heldCount <= takenBy.held) return undefined;
   if (record !== undefined && isSameTenant(identity, record.identity)) {
     const text = `its entries or VIPs are the ones that the rollout ${record.rollout} read there`;
     return { text, rank: EVIDENCE_RANKS.identity };
   }
+  // Renaming a project doesn't change the names of its stacks, so only an identity is evidence for another name.
+  if (project !== undefined && stack !== target.stack) return undefined;
   // An interrupted rollout may have replaced what identified the tenant.
   const expected = record?.isInterrupted === true ? record.lasting : record?.identity;
   if (expected !== undefined && isObservedTenant(expected, target.baseUrl, observed) === false) return undefined;

@@ -14,6 +14,8 @@ export interface StackCommands {
   formatStackName(stack: string, project?: string): string;
   /** Builds a shell command of Pulumi for a stack. */
   formatCommand(subcommand: string, stack: string, project?: string): string;
+  /** Builds a shell command that moves a stack to the project of the context. */
+  formatMove(stack: string, formerProject: string, newStack: string): string;
 }
 
 export async function createStackCommands(context: StackProject): Promise<StackCommands> {
@@ -23,10 +25,14 @@ export async function createStackCommands(context: StackProject): Promise<StackC
     // The Pulumi service has its own organizations, and finds the project by the directory.
     return quoteShellWord(isSelfManaged(context) ? `organization/${project}/${stack}` : stack);
   };
+  const formatCommand: StackCommands["formatCommand"] = (subcommand, stack, project) =>
+    `${formatBackendVariable(context)}${pulumi} ${subcommand} --stack ${formatStackName(stack, project)}`;
   return {
     formatStackName,
-    formatCommand: (subcommand, stack, project) =>
-      `${formatBackendVariable(context)}${pulumi} ${subcommand} --stack ${formatStackName(stack, project)}`,
+    formatCommand,
+    // Unlike other commands, `stack rename` needs a project file.
+    formatMove: (stack, formerProject, newStack) =>
+      `(cd "$(mktemp -d)" && printf 'name: %s\\nruntime: nodejs\\n' ${quoteShellWord(formerProject)} > Pulumi.yaml && ${formatCommand(`stack rename ${formatStackName(newStack)}`, stack, formerProject)})`,
   };
 }
 

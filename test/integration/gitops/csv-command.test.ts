@@ -68,7 +68,7 @@ deny:
       stdout: "Would add 1 row to settings.yaml.\nAlready declared as in the table: 1 row.\n",
     });
     expect(stderr.split("\n")).toEqual([
-      "Already declared differently, and left as they are: 4 rows. An import only adds; edit settings.yaml where the table is right.",
+      "Skipped, because the file declares the value differently: 4 rows. An import only adds; if the table is right, edit settings.yaml.",
       '  row 2, column "comment": for "ceo@acme.example", the file has "Chief" (settings.yaml:2), and the row has "Chief executive"',
       expect.stringContaining('column "comment": for "evil.example", the file has "Phishing"'),
       expect.stringContaining(

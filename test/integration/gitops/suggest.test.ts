@@ -68,7 +68,7 @@ it("prints suggestions with a patch that git applies", async () => {
   expect(shown.stderr).toBe("");
   expect(shown.code).toBe(2);
   expect(commandsIn(shown.output)).toEqual([]);
-  expect(shown.stdout).toMatch(/^Looked at \d{3,} threats and \d+ reports of the last 30 days\.\n/);
+  expect(shown.stdout).toMatch(/^Checked \d{3,} threats and \d+ reports of the last 30 days\.\n/);
   expect(shown.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
   expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
   expect(shown.stdout).toContain("Remove the deny of www.evil.example (settings.yaml:9)");
@@ -142,7 +142,7 @@ it("limits the number of suggestions with --limit", async () => {
   const email = commandLine(directory.at("tenants/acme & söhne"), environment());
   const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(first.code).toBe(2);
-  expect(first.stdout).toContain("Entries that another one makes needless (the first 1 of 2)");
+  expect(first.stdout).toContain("Redundant entries (the first 1 of 2)");
   const second = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(second.code).toBe(0);
   const third = await email("suggest", "--only", "shadowed", "--limit", "1");

@@ -95,7 +95,7 @@ describe("every command", () => {
 });
 
 const VERBS =
-  "Abandon|Add|Allow|Also run|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Don't|Evaluate|Exit|Explain|Export|Extend|Fill|Find|First remove|Give|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Process|Prune|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
+  "Abandon|Add|Allow|Also run|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Don't|Enforce|Evaluate|Exit|Explain|Export|Extend|Fill|Find|First remove|Give|Ignore|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Process|Prune|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
 
 /** A capitalized verb first, and no full stop. */
 const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b(?:[^]*[^.])?$`);

@@ -78,16 +78,16 @@ describe("a review as text", () => {
       "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
       "  Found malicious. The service detected something in 13 messages from it in",
       "    the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
-      "  Ends soon. It ends on 2026-12-02, in 11 days. Without a change it ends.",
+      "  Expires soon. It ends on 2026-12-02, in 11 days. Without a change it ends.",
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
     expect(renderReviewText(emptyReview)).toBe("No items to review in settings/acme.yaml.\n");
     expect(renderReviewText(unreadReview)).toBe(
-      "No items to review in settings/acme.yaml, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
+      "No items to review in settings/acme.yaml, in what could be read.\n\nSome data could not be read, so there may be more to review:\n  Of the threats, none could be read: 500.\n",
     );
     expect(renderReviewMarkdown(unreadReview)).toContain(
-      "**Not all could be read, so there may be more:** Of the threats",
+      "**Some data could not be read, so there may be more to review:** Of the threats",
     );
   });
 });

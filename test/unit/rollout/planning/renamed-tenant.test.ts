@@ -93,6 +93,7 @@ it("blocks a tenant that gets another stack, and advises keeping the former one"
   const commands = {
     formatStackName: String,
     formatCommand: (command: string, stack: string) => `${command} ${stack}`,
+    formatMove: (stack: string) => `move ${stack}`,
   };
   const place = { file: "tenants.yaml", line: 3 } as Target["place"];
   const message = buildRenamedTenantBlocker(

@@ -1,0 +1,15 @@
+import type { Finding } from "../../files/finding";
+import { formatAddress, normalizeAddress } from "../../settings/tenant-identity";
+import { quote } from "../../settings/text";
+import type { Target } from "../model/target";
+import type { IdentityRecords } from "./tenant-conflicts";
+
+/** Finds tenants whose last rollout was at another address. A rollout leaves what it declared there. */
+export function findAddressChanges(targets: readonly Target[], records: IdentityRecords): readonly Finding[] {
+  return targets.flatMap(({ name, stack, baseUrl, place }): Finding[] => {
+    const record = records.get(stack);
+    if (record === undefined || record.identity.address === normalizeAddress(baseUrl)) return [];
+    const message = `${quote(name)} has another address than in the rollout ${record.rollout}, which was at ${formatAddress(record.identity.address)}; what rollouts declared there stays, and this rollout only reads and changes the new address`;
+    return [{ code: "address-changed", level: "warning", message, place }];
+  });
+}
