@@ -205,6 +205,26 @@ it.each(["dynamic", "native"])(
   },
 );
 
+it("advises to remove only the lines of tenants that were rolled back", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  for (const name of fleet.names) {
+    const settings = await fleet.read(`settings/${name}.yaml`);
+    await fleet.write(`settings/${name}.yaml`, `${settings}allow:\n  - mine-${name}.example\n`);
+  }
+  await fleet.commitAll("Allow a domain per tenant");
+  const second = await fleet.rollout("--yes");
+  expect(second.code, second.output).toBe(0);
+  const back = await fleet.rollout("rollback", "--yes", "--only", "t0");
+  expect(back.code, back.output).toBe(0);
+  const advice = back.report().advice.map(({ why, command = "" }) => `${why} ${command}`);
+  expect(advice.join("\n")).toMatch(
+    /still in settings\/t0\.yaml:\d+ \(allow mine-t0\.example\)\. .*The rollback left out "t1"/,
+  );
+  expect(advice.join("\n")).not.toMatch(/mine-t1\.example|git .*revert/);
+});
+
 it("names a destroyed stack and the newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));

@@ -194,6 +194,26 @@ describe("project renamed with its stacks", () => {
   });
 });
 
+it("recognizes a tenant that was renamed together with the project", async () => {
+  const { fleet } = await withPartner();
+  await using _ = fleet;
+  const rest = await fleet.rollout("--yes", "--only", "t1");
+  expect(rest.code, rest.output).toBe(0);
+  const targets = await fleet.read("tenants.yaml");
+  const renamed = targets.replace("  t0: {}", "  zed: { key: { environment: T0_KEY }, settings: settings/t0.yaml }");
+  await fleet.write("tenants.yaml", renamed.replace("project: fleet", "project: mail"));
+  const output = await refusedRollout(fleet, []);
+  expect(output).toMatch(
+    /zed \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
+  );
+  // As it says.
+  const [move = "nothing is printed"] = /\(cd [^`]+ stack rename organization\/mail\/zed [^`]+/.exec(output) ?? [];
+  await typed(fleet, move);
+  const done = await fleet.rollout("--yes");
+  expect(done.code, done.output).toBe(0);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+});
+
 it("shows the removals of a tenant that gets a stack made without a rollout", async () => {
   const { fleet, settings } = await withPartner();
   await using _ = fleet;

@@ -5,6 +5,7 @@ import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { startSandbox } from "../../../provider/sandbox";
+import { normalizeAddress } from "../../../provider/settings/tenant-identity";
 import { emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedDirectory } from "../../support/linted-directory";
@@ -43,7 +44,9 @@ function writeState(
 }
 
 /** The identity of a tenant of a service that gives no creation dates. */
-const IDENTITY = { address: "loopback 80", entries: 1, unique: [], counted: [], numbers: [], dates: 0 };
+const identityAt = (url: string) => ({
+  ...{ address: normalizeAddress(url), entries: 1, unique: [], counted: [], numbers: [], dates: 0 },
+});
 
 it.each([
   ["uses the stack's lists if a later rollout of another journal changed it", { seq: 9 }, "behind"],
@@ -87,7 +90,7 @@ tenants: { acme: {} }
               ] as const,
             ];
       const own = await journal.rollout(files, { acme: "unchanged" }, "p", new Map(seen));
-      const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: IDENTITY };
+      const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: identityAt(sandbox.url) };
       writeState(directory.root, held, marker);
 
       const { stdout } = await emailSecurity(
@@ -117,3 +120,28 @@ tenants: { acme: {} }
     }
   },
 );
+
+it("reports a tenant whose last rollout was at another address, and no entry as removed there", async () => {
+  await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", [])] } });
+  using directory = new LintedDirectory({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {} }
+`,
+    "settings/acme.yaml": SETTINGS,
+  });
+  const marker = { rollout: "20261112-1200-bbbbbb", seq: 1, identity: identityAt("https://old.example") };
+  writeState(directory.root, ["evil.example"], marker);
+  const environment = {
+    ACME_KEY: "sandbox-acme-ci",
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+    PULUMI_BACKEND_URL: `file://${directory.root}`,
+  };
+  const read = async (...args: string[]) =>
+    await emailSecurity(directory.root, ["fleet", "status", ...args], environment);
+  const [acme] = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout)).tenants;
+  expect(acme).toMatchObject({ syncStatus: "behind", formerAddress: "https://old.example", drift: [] });
+  const { stdout } = await read();
+  expect(stdout).toContain("acme: last rollout at https://old.example, where its entries and VIPs stay");
+});

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020";
@@ -18,6 +18,7 @@ import { formatHistoryJson } from "../../../provider/rollout/model/history-schem
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { targetOf } from "../../support/journal-story";
 import { added, writeRollout } from "../../support/rollout-fixtures";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
@@ -112,6 +113,26 @@ it("lists rollouts newest first with their origin and changes", async () => {
   const startedMs = Date.parse(all.rollouts[1]?.startedAt ?? "");
   expect(await some({ sinceMs: startedMs })).toEqual([[2, undefined, 1], [1, undefined, 1], 0]);
   expect(await some({ beforeMs: startedMs })).toEqual([[0, undefined, 2], 0]);
+  await journal.close();
+});
+
+it("finds a renamed tenant by its stack, and not another one of its former name", async () => {
+  const { journal } = await newJournal();
+  const source = join(directory, "renamed.yaml");
+  writeFileSync(
+    source,
+    `version: 1
+project: p
+defaults: { baseUrl: "https://a.example", settings: "{name}.yaml" }
+tenants:
+  zed: { stack: ${targetOf("acme", "").stack}, key: { environment: ZED_KEY } }
+  acme: { stack: acme-2, key: { environment: ACME_KEY } }
+`,
+  );
+  const former = await writeRollout(journal, { tenants: { acme: [added("evil.example")] }, spec: { source } });
+  const find = async (tenant: string) =>
+    (await readRolloutHistory(journal, { limit: 20, tenant }, async () => false)).rollouts.map(({ id }) => id);
+  expect([await find("zed"), await find("acme"), await find("nobody")]).toEqual([[former], [], []]);
   await journal.close();
 });
 
