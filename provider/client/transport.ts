@@ -243,7 +243,7 @@ export class Transport {
     const requestText = this.#describeRequest(requestInfo);
     const responseClass = classifyResponse(observeConnectionFailure(error));
     if (error instanceof ResponseTimeoutError) {
-      const message = `${requestText} received no complete response within ${this.#timeoutMs} ms. Check the address. If the service is slow, increase the timeout: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
+      const message = `${requestText} received no complete response within ${this.#timeoutMs} ms. Check the address. If the service is slow, increase the timeout: EMAIL_SECURITY_TIMEOUT_MS, or timeoutMs in a program.`;
       return buildServiceError(responseClass, message, { request: requestInfo });
     }
     const { how, advice, cause } = describeConnectionFailure(error, this.#key);

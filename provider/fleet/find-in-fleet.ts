@@ -26,6 +26,8 @@ export interface FindInFleetOptions {
   readonly concurrency: number;
   /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
+  /** Receives the number of tenants that were read. */
+  readonly onProgress?: (count: number) => void;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadIdentityRecords;
 }
@@ -40,7 +42,7 @@ export interface FindInFleetOptions {
 export async function findInFleet(
   matcher: Matcher,
   targets: readonly Target[],
-  { reach, concurrency, today, memory }: FindInFleetOptions,
+  { reach, concurrency, today, memory, onProgress }: FindInFleetOptions,
 ): Promise<readonly TenantMatches[]> {
   const [first] = targets;
   if (reach !== undefined && first !== undefined) {
@@ -74,7 +76,7 @@ export async function findInFleet(
       concurrency,
       sameKeys: "refused",
       getIdentity: ({ identity }) => identity,
-      ...omitUndefined({ memory }),
+      ...omitUndefined({ memory, onProgress }),
       read: async (client, target, { onAnswer }) => {
         const before = remembered?.get(target.stack);
         const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;

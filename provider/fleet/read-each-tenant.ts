@@ -41,6 +41,8 @@ export interface ReadEachTenantOptions<T> {
   readonly memory?: ReadIdentityRecords;
   /** Reads one tenant. Only the returned value is kept. */
   readonly read: (client: SettingsClient, target: Target, requestPolicy: RequestPolicy) => Promise<T>;
+  /** Receives the number of tenants that were read, or failed. */
+  readonly onProgress?: (count: number) => void;
   /** Receives the outcome of each tenant once. */
   readonly onSettled: (target: Target, outcome: TenantReadResult<T>) => void;
 }
@@ -65,6 +67,7 @@ export async function readEachTenant<T>(
     getIdentity,
     memory = async () => new Map(),
     read,
+    onProgress,
     onSettled,
   }: ReadEachTenantOptions<T>,
 ): Promise<void> {
@@ -83,6 +86,7 @@ export async function readEachTenant<T>(
   const requestedTargets = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
   const getKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
+  let settledCount = targets.length - requestedTargets.length;
   await planAllTargets<{ readonly value: T }>(requestedTargets, {
     addresses: new AddressHealth({
       probe: createProbe(reach, (target) => Promise.resolve(getKey(target))),
@@ -103,6 +107,7 @@ export async function readEachTenant<T>(
       ),
     }),
     onSettled: (target, { plan, error }) => {
+      onProgress?.(++settledCount);
       // The owner of a shared key is known only after all of its tenants are read.
       if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
       else if (plan === undefined || getIdentity === undefined) onSettled(target, plan ?? { error });

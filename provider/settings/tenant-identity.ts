@@ -334,7 +334,8 @@ export function normalizeAddress(baseUrl: string): string {
 
 /** Formats a normalized address for people: `mail.example:8443`, `https://mail.example`. */
 export function formatAddress(address: string): string {
-  const [host = address, port] = address.split(" ");
+  const [name = address, port] = address.split(" ");
+  const host = name === "loopback" ? "localhost" : name;
   if (port === undefined) return host;
   return port.endsWith(":") ? `${port}//${host}` : `${host}:${port}`;
 }

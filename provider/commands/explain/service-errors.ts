@@ -94,7 +94,7 @@ export const SERVICE_ERRORS = {
   ERR_TIMEOUT: {
     means: "No complete response arrived within the request timeout.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example received no complete response within 100 ms. Check the address. If the service is slow, increase the timeout: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example received no complete response within 100 ms. Check the address. If the service is slow, increase the timeout: EMAIL_SECURITY_TIMEOUT_MS, or timeoutMs in a program.",
     causes: ["the service is slow or down", "a firewall drops the packets without a response"],
     remedies: [
       "Check whether the service is healthy, and whether its address can be reached from here.",

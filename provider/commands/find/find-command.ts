@@ -5,6 +5,7 @@ import { addJournalOption, getExistingJournalLocation, type JournalOptions } fro
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { SlowProgress } from "../../cli/slow-progress";
 import { readStdinValues } from "../../cli/standard-input";
 import {
   addRepeatableSelectionOptions,
@@ -216,7 +217,9 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
         targets,
         await openStackStates(targetsFile.file, targetsFile.project),
       );
-      return await findInFleet(matcher, selected, { reach: requestContext, memory, ...searchOptions });
+      using progress = new SlowProgress("Reading tenants");
+      const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
+      return await findInFleet(matcher, selected, { reach: requestContext, memory, onProgress, ...searchOptions });
     } finally {
       await rateLimits.close();
     }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { createMemoryReader, openJournals, openStackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT_HELP, getExistingJournalLocation } from "../../cli/journal-location";
 import { createTodayOption, createWithinOption, parsePositiveInteger } from "../../cli/plan-options";
+import { SlowProgress } from "../../cli/slow-progress";
 import {
   addSelectionOptions,
   createTargetsOption,
@@ -127,7 +128,9 @@ async function readSelectedStatus(
         until: dueBefore,
         ...(observer && { observer }),
       };
-      return await readFleetStatus(selected, statusOptions);
+      using progress = new SlowProgress("Reading tenants");
+      const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
+      return await readFleetStatus(selected, { ...statusOptions, onProgress });
     } finally {
       await rateLimits.close();
     }

@@ -1,5 +1,6 @@
 import { shouldUseColor } from "../../cli/command-line";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
+import { SlowProgress } from "../../cli/slow-progress";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutTally } from "../../rollout/journal/rollout-tally";
 import { ZERO_COUNTS } from "../../rollout/journal/run-state";
@@ -21,31 +22,23 @@ import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./open-rollouts";
 
-/** Shows planning progress: one line updated in place on a terminal, otherwise occasional lines. */
+/** Shows planning progress. */
 export class PlanningProgress {
-  readonly #isTerminal = process.stderr.isTTY === true;
-  #lastPrinted = 0;
+  readonly #progress = new SlowProgress("Planning");
 
   reportPlanned(count: number, total: number): void {
-    if (this.#isTerminal) process.stderr.write(`\rPlanning: ${count} of ${total} tenants …`);
-    else if (count - this.#lastPrinted >= PROGRESS_INTERVAL) {
-      this.#lastPrinted = count;
-      console.error(`Planned ${count} of ${total} tenants.`);
-    }
+    this.#progress.report(`Planning: ${count} of ${total} tenants`);
   }
 
-  /** Shows how many tenants' mail was queried; prints as rarely as the planning progress outside a terminal. */
+  /** Shows how many tenants' mail was queried. */
   reportMailRead(count: number, total: number): void {
-    if (this.#isTerminal) process.stderr.write(`\rReading mail: ${count} of ${total} tenants …`);
-    else if (count % PROGRESS_INTERVAL === 0) console.error(`Read the mail of ${count} of ${total} tenants.`);
+    this.#progress.report(`Reading mail: ${count} of ${total} tenants`);
   }
 
   end(): void {
-    if (this.#isTerminal) process.stderr.write("\r\u001b[K");
+    this.#progress[Symbol.dispose]();
   }
 }
-
-const PROGRESS_INTERVAL = 50;
 
 /** A rollout in a list of rollouts. */
 export interface ListedRollout {

@@ -9,15 +9,16 @@ import {
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { collectValues, createTargetsOption } from "../../cli/tenant-options";
+import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
-import type { IdentityRecords } from "../../rollout/targets/tenant-conflicts";
+import type { IdentityRecord, IdentityRecords } from "../../rollout/targets/tenant-conflicts";
 import type { TenantPlacement } from "../../rollout/tenants/place-tenant";
 import type { ExistingStack } from "../../rollout/tenants/tenant-addition";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
-import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
+import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { getMetadata, parseTermOption } from "../change/change-options";
 import { printNextRollout } from "./next-rollout";
 import { createTenantRemoveCommand } from "./tenant-remove-command";
@@ -146,11 +147,9 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     await getExistingJournalLocation(options.database),
     async (client) => ({ observed: await readObservedState(client), host: getHost(client) }),
   );
-  const { chooseStack } = await import("../../rollout/tenants/choose-stack.js");
-  const stackLookup = {
-    identityRecords: await readRecordedTenants(options, firstPlacement.placed, "all"),
-    readStack: findRetainedStack,
-  };
+  const { chooseStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-stack.js");
+  const identityRecords = await readRecordedTenants(options, firstPlacement.placed, "all");
+  const stackLookup = { identityRecords, readStack: findRetainedStack };
   const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
   const { existingStack: stack, avoidedStacks } = stackChoice;
   using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
@@ -203,8 +202,28 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     branch: `tenant-${name}`,
   };
   const code = await showAndWrite(files, message, options, { visibleFiles: displayedFiles, locks });
-  if (!options.dryRun) await printNextRollout(target, placed.editedTargets, options);
-  return code === EXIT.clean && !isUnchanged ? EXIT.changes : code;
+  const former = stack?.isThere === true ? undefined : findStackOfRemovedTenant(placed, observed, identityRecords);
+  if (former !== undefined) await printFormerStack(name, former, file, options);
+  else if (!options.dryRun) await printNextRollout(target, placed.editedTargets, options);
+  return code === EXIT.clean && !(isUnchanged && former === undefined) ? EXIT.changes : code;
+}
+
+/** Explains that a new tenant would not have the declarations and skips of the stack that it had before. */
+async function printFormerStack(
+  name: string,
+  { stack, rollout }: IdentityRecord,
+  file: string,
+  { database }: AddOptions,
+): Promise<void> {
+  const { RolloutCommands } = await import("../../rollout/model/rollout-commands.js");
+  const command = new RolloutCommands(database).renameTenant(stack, name, file);
+  console.error(
+    wrapForTerminal(
+      sanitizeMultiline(
+        `warning: ${quote(name)} is the tenant of the stack ${quote(stack)}, which no tenant in the targets file uses now: the rollout ${rollout} read the same entries or VIPs there. A rollout with a new stack may be refused, because the new stack has neither the declarations nor the skips of the former one. To continue with that stack: \`${command}\``,
+      ),
+    ),
+  );
 }
 
 /** Reads the rollout journal's records of the other tenants or stacks; empty if no journal exists. */

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../../client";
 import { formatFinding, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { SettingsReadCache } from "../../files/read-settings";
@@ -5,7 +6,7 @@ import type { Settings } from "../../files/settings";
 import { buildDesiredState, type StackLists } from "../../plan/desired-state";
 import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
-import type { OtherTenantError } from "../../resources/lifecycle/errors";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { AppliedRollout, LastAppliedRollouts, StackRollouts } from "../../rollout/journal/last-applied";
 import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
@@ -48,6 +49,8 @@ export interface FleetStatusOptions {
   /** The last day (UTC) of the expiry dates to report. */
   readonly until: string;
   readonly now?: () => Date;
+  /** Receives the number of tenants that were read. */
+  readonly onProgress?: (count: number) => void;
   /** Receives data that the status doesn't contain. */
   readonly observer?: FleetObserver;
 }
@@ -91,7 +94,7 @@ interface TenantReading extends TenantDifferences {
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readFleetStatus(targets: readonly Target[], options: FleetStatusOptions): Promise<FleetStatus> {
-  const { file, project, reach, lastApplied, stackStates, concurrency, today, until, observer } = options;
+  const { file, project, reach, lastApplied, stackStates, concurrency, today, until, observer, onProgress } = options;
   const { now = () => new Date(), memory } = options;
   assertAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
@@ -125,7 +128,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
     concurrency,
     sameKeys: "compared",
     getIdentity: ({ identity }) => identity,
-    ...omitUndefined({ memory }),
+    ...omitUndefined({ memory, onProgress }),
     read: async (client, target, { onAnswer }) => {
       const { settings, findings } = lintTarget(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -156,6 +159,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
       // A rollout with another journal may have read the tenant later.
       const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
       const accepting = { environment: reach.environment, name: target.name };
+      const compare = compareReadingWith(target.baseUrl, observed);
       const differences = await compareTenant(
         settings,
         observed,
@@ -163,8 +167,14 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         getServiceHost(target),
         accepting,
         fingerprint,
-      );
-      const compare = compareReadingWith(target.baseUrl, observed);
+      ).catch((error: unknown) => {
+        // If rollouts know the tenant by its entries and VIPs, the key is right, and the settings file is another tenant's.
+        if (!(error instanceof OtherTenantError) || record === undefined || compare(record.identity) !== true)
+          throw error;
+        throw new ConfigurationError(
+          `The key is the tenant's own, according to the rollout ${record.rollout}, but its settings file doesn't seem to be: ${error.message}`,
+        );
+      });
       const mismatch = await findReplacedTenant(target, record, reach.environment, compare);
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       if (mismatch === undefined) observer?.onObserved(target.name, observed);

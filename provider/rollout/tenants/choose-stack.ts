@@ -4,7 +4,7 @@ import { isEmptyIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { hasDeclarations, hasHeldDeclarations } from "../planning/replaced-tenant";
-import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
+import { type IdentityRecord, type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
 import { findFreeStackName, type TenantPlacement } from "./place-tenant";
 import type { ExistingStack } from "./tenant-addition";
 
@@ -88,4 +88,24 @@ function explainOtherTenant(
   }
   const isForeign = hasDeclarations(kept.known) && !hasHeldDeclarations(kept.known, observed);
   return isForeign ? "the tenant has none of its declared elements" : undefined;
+}
+
+/**
+ * Finds the stack of a tenant that is no longer declared, if the new tenant is the same one: a rollout read the same
+ * entries or VIPs there.
+ *
+ * @param identityRecords of all stacks, including those that no tenant has.
+ */
+export function findStackOfRemovedTenant(
+  { target, otherTargets }: Pick<TenantPlacement, "target" | "otherTargets">,
+  observed: ObservedState,
+  identityRecords: IdentityRecords,
+): IdentityRecord | undefined {
+  const declaredStacks = new Set([target, ...otherTargets].map(({ stack }) => stack));
+  return [...identityRecords.values()].find(
+    ({ stack, identity }) =>
+      !declaredStacks.has(stack) &&
+      !isEmptyIdentity(identity) &&
+      isObservedTenant(identity, target.baseUrl, observed) === true,
+  );
 }

@@ -284,7 +284,7 @@ describe("response timeouts", () => {
     expect(ofRead).toMatchObject({
       code: "ERR_TIMEOUT",
       status: undefined,
-      message: `GET ${ENTRIES} at ${url} received no complete response within 300 ms. Check the address. If the service is slow, increase the timeout: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
+      message: `GET ${ENTRIES} at ${url} received no complete response within 300 ms. Check the address. If the service is slow, increase the timeout: EMAIL_SECURITY_TIMEOUT_MS, or timeoutMs in a program.`,
     });
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
