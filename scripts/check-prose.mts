@@ -39,7 +39,7 @@ const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSo
   },
 });
 
-/** Adds the numbers of words of a page's sentences to `sentenceLengths`. */
+/** Adds the word count of each sentence of a page to `sentenceLengths`. */
 const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({
   [Syntax.Paragraph](node) {
     const path = getFilePath() ?? "";

@@ -1,7 +1,6 @@
 /**
- * Runs all static checks: types, lint and format, dead code, import directions, packaging, documentation of the public
- * API, spelling, and file lengths. Prints one line for each check and the output of those that failed. Exits with 1 if
- * a check fails.
+ * Runs all static checks; `checks` below lists them. Prints one line for each check and the output of those that failed. Exits with 1 if a
+ * check fails.
  *
  *   npm run check [-- --changed]
  *

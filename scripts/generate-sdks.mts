@@ -48,8 +48,8 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
 }
 
 /**
- * Puts Pulumi's generators into a directory, under the name of a language host. The CLI finds it if the directory is
- * first on PATH. It only generates packages and programs; see the program itself.
+ * Installs Pulumi's SDK generator into a directory, under the name of a language host. The CLI finds it if the directory is
+ * first on PATH. The generator can't run programs; see `sdk-languages/`.
  */
 export async function installGenerator(language: (typeof SDK_LANGUAGES)[number], directory: string): Promise<void> {
   // The program chooses its language by the name it is started with.

@@ -9,7 +9,7 @@ import pinned from "./node-programs.json" with { type: "json" };
 
 const run = promisify(execFile);
 
-/** An operating system and its architecture, by Pulumi's names. */
+/** An operating system and an architecture in Pulumi's notation, such as `linux-amd64`. */
 export type Platform = keyof typeof pinned.wheels;
 
 export const PLATFORMS = Object.keys(pinned.wheels) as Platform[];
@@ -18,11 +18,11 @@ export const PLATFORMS = Object.keys(pinned.wheels) as Platform[];
 export const NODE_VERSION = pinned.version;
 
 /**
- * Puts the Node.js of a platform into a directory. It comes from PyPI, which has the same version for every platform.
+ * Installs the Node.js executable of a platform into a directory. It comes from PyPI, which has the same version for every platform.
  * npm lacks Node.js for Windows on arm64 and a current one for macOS on arm64. Downloads stay in the user's cache
  * directory and must match the digests in `node-programs.json`.
  *
- * @returns the path of the program
+ * @returns the path of the executable
  */
 export async function installNode(platform: Platform, directory: string): Promise<string> {
   const wheel = await downloadWheel(platform);

@@ -1,5 +1,5 @@
 /**
- * `npm run sdks`: generates the examples in the native plugin's schema, the schema's copy for registries, and the SDKs
+ * `npm run sdks`: regenerates the examples in the native plugin's schema, the copy of the schema for Pulumi's registry, and the SDKs
  * in `sdk/`. The output is committed, and tests check that it is up to date.
  */
 import { execFileSync } from "node:child_process";

@@ -9,14 +9,14 @@ const MAX_CONCURRENCY = 64;
 /** The minimum window size, in responses. Otherwise a window has as many responses as the concurrency limit. */
 const MIN_WINDOW = 16;
 /**
- * The limit grows by this after a window of fast responses, and is multiplied by the factor below after a refusal or a
- * slow window.
+ * After a window of fast responses with calls in the queue, the limit grows by INCREASE. After a refusal, a failure or a slow window, it is
+ * multiplied by DECREASE.
  */
 const INCREASE = 4;
 const DECREASE = 0.5;
-/** A window is slow if its average response time exceeds that of the best window by this factor, … */
+/** A window is slow if its average response time exceeds the best window's by this factor and is above {@link MIN_SLOW_MS}. */
 const SLOW_FACTOR = 2;
-/** … and exceeds this many milliseconds. */
+/** No window with an average response time below this is slow. */
 const MIN_SLOW_MS = 50;
 
 /**
@@ -46,7 +46,7 @@ export interface RetryDeadline {
   tokenWaitMs: number;
 }
 
-/** The meaning of a failed attempt for the service: it refuses load, it fails, or it works. */
+/** The state of the service that a failed attempt shows: it throttles, it fails, or it works. */
 export type FailureEffect =
   | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
   | { readonly kind: "failed" | "answered" };
@@ -79,7 +79,7 @@ export class AdaptiveLimit {
   readonly #pauses = new Map<ServiceArea | "all", Pause>();
   /** Consecutive refusals. Refusals of concurrent calls count as one. */
   #refusals = 0;
-  /** The number of times the limit was halved. Requests sent before the last time don't affect the limit. */
+  /** The number of times the limit was halved. A response to a request sent before the last time doesn't affect the limit; a refusal does if none was counted since the last success. */
   #shrinkCount = 0;
   #window = { answers: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;

@@ -49,7 +49,7 @@ export function detectElementStyle(node: unknown, source: string, base: ElementS
     ...(dash === null ? {} : { column: dash[1]?.length ?? 0, dashWidth: dash[2]?.length ?? 2 }),
     isShort: !isMap(node),
     isFlow: isMap(node) ? node.flow === true : base.isFlow,
-    // Other texts keep the quoting of the same key. Without one, only JSON is quoted.
+    // A key keeps its quoting. A new key is quoted only in JSON.
     quotes: { ...(isJson ? getJsonQuotes() : {}), ...quotes, [base.subjectKey]: subjectQuotes },
     isJson,
   };

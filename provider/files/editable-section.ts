@@ -6,7 +6,7 @@ import type { ElementReview } from "./settings-schema";
 /** The sections of a settings file with declarations. */
 export type Section = "vips" | "allow" | "deny";
 
-/** A change of a settings file. The value, as written or in canonical form, identifies an element. */
+/** An edit of one element in a settings file. `value`, as written or in canonical form, identifies the element. */
 export type Edit =
   | {
       readonly action: "add";
@@ -14,7 +14,7 @@ export type Edit =
       readonly element: SettingsElement;
       /** A YAML comment above it. Omitted if there is no space for one, as in JSON. */
       readonly note?: string;
-      /** The decision to keep it. */
+      /** The review of the new element. */
       readonly reviewed?: ElementReview;
     }
   | {

@@ -9,7 +9,7 @@ export interface DeclaredElement extends ElementMetadata {
   readonly key: string;
   /** The encoded text in the list: `deny: INC-7`. */
   readonly text: string;
-  /** The last decision to keep it. */
+  /** The last review, in which a person decided to keep it. */
   readonly reviewed?: ElementReview;
   /** The location of the value. */
   readonly location: Place;
@@ -42,7 +42,7 @@ export interface ExcludedDeclaration {
 
 /** The combined settings of a tenant's files on a given day. */
 export interface Settings {
-  /** The requested file, as named. */
+  /** The requested file, as specified by the caller. */
   readonly file: string;
   /** All files, the requested one first; see {@link Place.file}. */
   readonly files: readonly string[];
@@ -67,6 +67,6 @@ export interface Settings {
   /** Declarations whose last day has passed, which no longer count. */
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly excluded: readonly ExcludedDeclaration[];
-  /** Warnings and notes; settings with errors don't exist. */
+  /** Warnings and notes. Files with errors give no `Settings`. */
   readonly findings: readonly Finding[];
 }

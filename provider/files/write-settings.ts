@@ -23,7 +23,7 @@ import { quote, sanitizeLine } from "../settings/text";
 
 /**
  * Writes a file atomically, through a temporary file in the same directory. Keeps its mode and, if possible, its owner; writes to the
- * target of a symbolic link. Leaves read-only files, files with hard links, and read-only directories unchanged.
+ * target of a symbolic link. Rejects read-only files, files with hard links, and read-only directories.
  *
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or directory can't be written; the file is unchanged.
  */
@@ -55,7 +55,7 @@ export function replaceFile(path: string, text: string): void {
 }
 
 /**
- * Writes several files of one directory, or none. Creates a missing directory.
+ * Writes all of several files in one directory, or none of them. Creates the directory if it is missing.
  *
  * @param files the texts by file name.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
@@ -73,7 +73,7 @@ export function writeDirectoryFiles(directory: string, files: ReadonlyMap<string
 }
 
 /**
- * Writes several files in any directory, or none. Keeps modes and links.
+ * Writes all of several files, or none of them. Keeps modes and symbolic links.
  *
  * @param files the texts by path; undefined removes the file.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
@@ -179,7 +179,7 @@ function resolveExistingPath(path: string): string {
   }
 }
 
-/** Only root may change the owner; the group may be one of the user's own. */
+/** Sets owner and group if possible. Only root can change the owner; others can only set a group that they belong to. */
 function copyOwner(file: number, { uid, gid }: Stats): void {
   for (const owner of [uid, -1]) {
     try {
@@ -204,7 +204,7 @@ export function assertWritable(path: string): void {
   }
 }
 
-/** @throws {Error} if {@link replaceFile} would leave the file unchanged. */
+/** @throws {Error} if {@link replaceFile} would reject the file. */
 export function assertReplaceable(path: string): void {
   assertTargetReplaceable(resolveExistingPath(path));
 }

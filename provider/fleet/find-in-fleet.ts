@@ -33,10 +33,10 @@ export interface FindInFleetOptions {
 }
 
 /**
- * Searches the settings files and the lists of many tenants. Keeps only the rows of a list that match. Sends ⌈N/200⌉ requests for each
+ * Searches the settings files and the lists of many tenants. Keeps only the rows of a list that match. Sends one request for every 200 rows of each
  * list. Also reads the VIPs if they are needed to identify the tenant.
  *
- * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow. Nothing has been requested then.
+ * @throws {NotAllowedError} if the targets need something that the run doesn't allow. No request has been sent.
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function findInFleet(

@@ -192,7 +192,7 @@ export async function getCurrentBranch({ git }: Pick<Programs, "git">): Promise<
   return code === 0 ? stdout.trim().replace(/^refs\/heads\//, "") : undefined;
 }
 
-/** The prefix of all branches for such commits. */
+/** The prefix of all branches that {@link commitChange} creates. */
 export const BRANCH_PREFIX = "email-security/";
 
 const MAX_BRANCH_LENGTH = 60;
@@ -276,7 +276,7 @@ async function restoreWorkingTree(
   return failures;
 }
 
-/** Runs a task that Ctrl-C must not leave unfinished. The task polls whether it was pressed. */
+/** Runs a task to its end in spite of Ctrl-C and other signals. The task can check whether one arrived. */
 async function runUninterrupted<T>(callback: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
   let isInterrupted = false;
   const markInterrupted = (): void => {

@@ -34,7 +34,7 @@ interface ExportedStack {
 
 const LIST_TYPES = { entry: "AllowDenyList", vip: "VipList" } as const;
 
-/** Resources that every stack of a program has. */
+/** The types of resources that Pulumi adds to a stack: the stack itself and its providers. */
 const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
@@ -47,7 +47,7 @@ const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email
  */
 export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Plan, provider: ProviderKind): boolean {
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
-  // An allow next to a declared deny. The run's refresh finds it, and the run fails.
+  // The tenant allows what the stack denies. The refresh of the run would find it and fail the run.
   if (plan.findings.some(({ code, level }) => code === "contradicted" && level === "warning")) return false;
   return (
     isDesiredStateApplied(state, desired, plan.tenant.host, provider) &&

@@ -9,7 +9,7 @@ import { createRpcs } from "./rpcs";
 
 /*
  * The main program of the plugin. The engine starts it with its own address as the last argument, reads the port from the first
- * line of output, and calls it by gRPC. The modules for the calls load while the engine connects.
+ * line of output, and calls it over gRPC. The modules for the calls load while the engine connects.
  */
 
 hardenProcess();

@@ -1,6 +1,6 @@
 import { sanitizeLine } from "../settings/text";
 
-/** Returns the maximum width of a printable text in terminal columns: ambiguous characters count as wide. */
+/** Returns the width of sanitized text in terminal columns. Emoji and East Asian wide characters count as two. */
 export function getTextWidth(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let columns = 0;
@@ -70,7 +70,7 @@ const MIN_WIDTH = 40;
 const MAX_WIDTH = 100;
 
 /**
- * Wraps a text with a hanging indent of two columns, and makes it printable.
+ * Sanitizes a text and wraps it with a hanging indent of two columns.
  *
  * @param columns the width of the terminal; capped at a readable line length.
  */
@@ -78,7 +78,7 @@ export function wrapHangingIndent(indent: number, text: string, columns: number)
   return wrapHangingIndentBy(getTextWidth, indent, sanitizeLine(text), columns);
 }
 
-/** Wraps a printable text like {@link wrapHangingIndent}. `columnsIn` can exclude characters such as colours from the width. */
+/** Wraps sanitized text like {@link wrapHangingIndent}. `measureWord` can ignore characters without width, such as colour codes. */
 export function wrapHangingIndentBy(
   measureWord: (word: string) => number,
   indent: number,
@@ -93,6 +93,6 @@ export function wrapHangingIndentBy(
 /** The variation selector that turns the preceding character into a wide emoji. */
 const EMOJI_VARIATION_SELECTOR = "\ufe0f";
 
-/** Wide characters according to Unicode's East Asian Width. */
+/** Characters that take two columns: emoji, and approximately those with the East Asian Width W or F. */
 const WIDE_CHARACTER =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Yi}\p{Emoji_Presentation}\u{2329}\u{232a}\u{2630}-\u{2637}\u{268a}-\u{268f}\u{2e80}-\u{33ff}\u{4dc0}-\u{4dff}\u{a960}-\u{a97f}\u{fe10}-\u{fe19}\u{fe30}-\u{fe6f}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d37f}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u;

@@ -88,9 +88,8 @@ export class AllowDenyEntry extends pulumi.CustomResource {
 }
 
 /**
- * Returns the service's id of the entry. The state holds it only if it differs from the resource's own. A preview
- * treats a value missing from the state as unknown. If the rest of the state is known, as for an unchanged entry, the
- * id is the resource's own.
+ * Returns the service's id of the entry. The state has it only if it differs from the resource's id. In a preview, Pulumi treats a value
+ * that the state lacks as unknown. If the other outputs are known, the entry is unchanged, and its id is the resource's id.
  */
 function buildEntryIdOutput({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
   const declaredId = pulumi.all([entryId, id]).apply(([entryIdValue, other]) => entryIdValue ?? other);

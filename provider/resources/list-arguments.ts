@@ -29,10 +29,9 @@ export interface ListArgs {
 }
 
 /**
- * Encodes the content by key in the program if it is plain and valid. Pulumi's options, transforms and mocks then
- * address elements by the same keys as the state does. Sending thousands of objects through the engine would also cost
- * more than everything else. An output is encoded once it resolves. Other content is returned unchanged, so that
- * `check` reports the problem.
+ * Encodes the content as a map by key, in the program, if it is plain and valid. Pulumi's options, transforms and mocks then address elements
+ * by the same keys as the state. It is also much faster: passing thousands of objects through the engine takes longer than everything else.
+ * Encodes an output once it resolves. Returns other content unchanged, so that `check` reports the problem.
  *
  * @throws {InvalidArgumentError} if `ignoreChanges` names an element of an array that can't be encoded yet.
  */
@@ -72,7 +71,7 @@ export function buildResourceLabel(name: string): string {
   return `${nameCount}:${name}`;
 }
 
-/** Whether the whole value is known now: it contains no output or promise, down to the depth of a list. */
+/** Returns whether a value contains no output or promise, down to the depth of a list. */
 function isPlainInput(value: unknown, depth = 3): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (pulumi.Output.isInstance(value) || value instanceof Promise || depth === 0) return false;

@@ -15,7 +15,7 @@ export interface EntryValue {
   readonly canonical: string;
 }
 
-/** The parsed value, or a sentence that tells the author why the text is invalid. */
+/** The parsed value, or the reason why the text is invalid. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
 /**
@@ -78,7 +78,7 @@ export function canonicalizeMailbox(email: string): string {
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
-/** Returns the type that a value implies. Undefined if no program can declare the value. */
+/** Infers the type of a value. Undefined if the value is invalid. */
 export function inferEntryType(value: string): EntryType | undefined {
   const parsed = parseEntryValue(value);
   return parsed.ok ? parsed.value.entryType : undefined;

@@ -20,7 +20,7 @@ export interface Pattern {
 /**
  * Parses a pattern: a value (`partner.example`), a value with `*` for any characters (`*.partner.example`, `*@board.example`), or a range
  * of IP addresses (`192.0.2.0/24`, `192.0.2.1-192.0.2.9`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms
- * and ignore case. A pattern that can't match is rejected, because it would protect nothing without notice.
+ * and ignore case. A pattern that can't match is rejected, because it would silently protect nothing.
  */
 export function parseListPattern(text: string): Parsed<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
@@ -57,13 +57,17 @@ function explainUnmatchable(text: string, prefix: string): string | undefined {
     : undefined;
 }
 
-/** RFC 5952 text has no dot and no leading zero, and consecutive zero groups only if another run of them is longer. */
+/**
+ * RFC 5952 text has no dot and no leading zero. Without a `::`, a run of zero groups is almost always a mistake. Beside a
+ * `::`, a run that is no longer stays: `2001:db8::1:0:0:1`.
+ */
 function isNonCanonicalIPv6Wildcard(text: string): boolean {
   const isIPv6Wildcard = /^[\da-f:.*]+$/i.test(text) && text.includes(":") && text.includes("*");
-  return isIPv6Wildcard && /\.|(?:^|:)0(?:[\da-f]|:0(?::|$))/i.test(text);
+  if (!isIPv6Wildcard) return false;
+  return /\.|(?:^|:)0[\da-f]/i.test(text) || (!text.includes("::") && /(?:^|:)0:0(?::|$)/.test(text));
 }
 
-/** Whether a text is meant as a range of addresses: it has a slash, or an address before a hyphen. */
+/** Returns whether a text looks like an address range: it has a slash, or an address before a hyphen. */
 function isRangeNotation(text: string): boolean {
   const [start = ""] = text.split("-", 1);
   return text.includes("/") || (text.includes("-") && !text.includes("*") && isIP(start.trim()) !== 0);

@@ -15,7 +15,7 @@ export interface CliRun {
 
 /** A run of the CLI in progress. */
 export interface RunUnderWay {
-  /** The engine's process id. */
+  /** The process id of the CLI. */
   readonly id: number;
   /** Kills the engine (SIGKILL). */
   readonly kill: () => void;
@@ -55,7 +55,7 @@ export interface EngineProjectOptions {
   readonly checksTypes?: boolean;
 }
 
-// The modules that programs import and the engine runs.
+// Rebuilds the modules that programs import and that the engine runs, if they are out of date.
 built("index.js", () => [import("../../provider/index.ts"), import("../../provider/plugin/main.ts")]);
 
 /** Configures the engine's path of the native plugin. */

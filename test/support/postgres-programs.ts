@@ -20,7 +20,7 @@ const NEEDED = ["initdb", "postgres", "psql"];
 
 /**
  * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew installs them, or in the user's cache
- * directory. If no names are known, installs Debian's packages when run as root; otherwise unpacks them into the cache
+ * directory. If there are none, installs Debian's packages when run as root; otherwise, unpacks them into the cache
  * directory.
  *
  * @throws Error if the programs can't be found or installed; the message says what to install.
@@ -43,7 +43,7 @@ function found(): PostgresPrograms | undefined {
 /** Installs the packages as root, on Debian and its derivatives. */
 async function installed(): Promise<PostgresPrograms | undefined> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
-  console.log("PostgreSQL for the tests: installing Debian's package with apt-get, since there is none here");
+  console.log("PostgreSQL for the tests: installing Debian's package with apt-get, because none is installed");
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const install = () =>
     run("apt-get", ["install", "--yes", "--no-install-recommends", "postgresql"], { env: environment });
@@ -75,7 +75,9 @@ function unpacked(): PostgresPrograms | undefined {
 /** Unpacks Debian's packages without installing them, for users who aren't root. */
 async function downloaded(): Promise<PostgresPrograms | undefined> {
   if (!existsSync("/usr/bin/apt-get") || !existsSync("/usr/bin/dpkg")) return undefined;
-  console.log("PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here");
+  console.log(
+    "PostgreSQL for the tests: unpacking Debian's packages into the cache directory, because none is installed",
+  );
   try {
     await madeOnce(cached(), async (root) => {
       const archives = join(root, "archives");
@@ -85,7 +87,7 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
       await rm(archives, { recursive: true });
     });
   } catch (error) {
-    console.log(`PostgreSQL for the tests: the packages could not be had: ${lastLine(error)}`);
+    console.log(`PostgreSQL for the tests: the packages could not be downloaded: ${lastLine(error)}`);
     return undefined;
   }
   return unpacked();

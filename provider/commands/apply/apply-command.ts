@@ -87,7 +87,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
   }
   const reviewed = options.plan === undefined ? undefined : await loadReviewedPlan(options.plan);
   const digest = options.planDigest ?? reviewed?.digest;
-  // Mail evidence serves the review. Without a review, gather it for the person who reads the plan.
+  // Mail evidence is for the person who reads the plan. It isn't needed if the plan was reviewed or --yes is set, unless --fail-on uses it.
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
   const currentPlan = await createPlanFromOptions(file, { ...options, evidence });
@@ -126,7 +126,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
 }
 
 /**
- * Reports a plan for a day other than today. The engine runs the program, which judges `expires` by its own clock, so such a plan never
+ * Prints an error if the plan is for a day other than today. The program evaluates `expires` on the day it runs, so such a plan never
  * matches. Another day would also keep or remove different entries.
  */
 function reportDayMismatch(day: string | undefined): boolean {
@@ -138,7 +138,7 @@ function reportDayMismatch(day: string | undefined): boolean {
   return true;
 }
 
-/** Runs `pulumi up` with the plan enforced. The list resources compare with it once more, right before they write. */
+/** Runs `pulumi up` with the plan enforced. The list resources compare their changes with the plan again right before they write. */
 async function runPulumiUp(plan: Plan, json: string, { stack }: ApplyOptions): Promise<ExitCode> {
   const { runPulumi } = await import("../../plan/pulumi-cli.js");
   const { PLAN_DIGEST_VARIABLE, PLAN_FILE_VARIABLE } = await import("../../resources/lifecycle/reviewed-plan.js");

@@ -32,7 +32,7 @@ export interface ListChangePlan {
  * Plans the edits of settings files for a change. It writes no files.
  *
  * @param settings the settings; the file to change comes first.
- * @param has checks whether a file has a section.
+ * @param hasSection returns whether a file has a section.
  */
 export function planListChange(
   settings: Settings,
@@ -73,7 +73,7 @@ class ListChangePlanner implements ListChangePlan {
       this.refusals.push(`${quote(value.originalText)} isn't a mailbox, and a VIP must be one`);
       return;
     }
-    // A value can't be on both lists, whatever the scopes.
+    // The allow list and the deny list exclude each other, even for different scopes.
     const isSame = (one: DeclaredItem): boolean =>
       one.kind === "vip"
         ? section === "vips"

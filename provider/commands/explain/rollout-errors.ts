@@ -16,7 +16,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_SELECTION: {
     means: "The selection matches no tenant, or is invalid.",
     example: 'No tenant is called "amce"; did you mean "acme"?',
-    causes: ["a typo in a tenant's name or in a label", "conditions that no tenant meets together"],
+    causes: ["a typo in a tenant's name or in a label", "conditions that no tenant meets all of"],
     remedies: ["Fix the value of `--only` or `--label`; the message lists the existing tenants and labels."],
     next: "email-security rollout --only NAME",
   },
@@ -68,7 +68,7 @@ export const ROLLOUT_ERRORS = {
   },
   ERR_ROLLOUT_SAME_KEY: {
     means:
-      "Several tenants have the same key. They would be one tenant of the service, changed several times. Nothing was planned.",
+      "Several tenants have the same key. So they are the same tenant of the service, and the rollout would change it several times. Nothing was planned.",
     example: [
       "Several tenants have the same key, so they are one tenant of the service, even if their addresses are written differently. Each would remove what the other declares. Give each its own key:",
       '  "acme" (tenants.yaml:7), "globex" (tenants.yaml:8)',
@@ -125,7 +125,7 @@ export const ROLLOUT_ERRORS = {
     next: "email-security rollout status --list",
   },
   ERR_ROLLOUT_JOURNAL: {
-    means: "The rollout's journal file can't be used, or can't be used any longer.",
+    means: "The rollout's journal file can't be used.",
     example:
       "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and a valid journal never is. If there were rollouts, their records are lost, such as pending approvals. Restore a backup. If there is no backup, remove the empty file to create a new journal.",
     causes: [

@@ -29,8 +29,8 @@ const COLUMN_TITLES = [
 ];
 
 /**
- * Renders matches as CSV: a row for each entry of a tenant, or for each of its rows at the service if there are several. A read error gets
- * a row too. Cells are escaped, so that they are safe in spreadsheets and terminals.
+ * Renders matches as CSV: one row for each match in a tenant, or one for each of its rows at the service. Each source that could not be
+ * read also has a row. Cells are escaped, so they are safe in spreadsheets and terminals.
  */
 export function renderFindCsv({ tenants }: FindReport): string {
   const rows = tenants.flatMap((tenant) => [

@@ -77,7 +77,7 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   else
     addLine(
       0,
-      `${queryLabel}: ${matchingTenants.size === 0 ? "no entry stands" : "found"}${matchingTenants.size === 0 ? "" : scopeText}`,
+      `${queryLabel}: ${matchingTenants.size === 0 ? "no active entry" : "found"}${matchingTenants.size === 0 ? "" : scopeText}`,
     );
   for (const { found, members } of groups.values()) addGroup(found, members, isFleet, addLine);
   if (query.isSender) addDecisions(query, tenants, addLine);
@@ -114,8 +114,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
       6,
       `declared at ${formatIncludeChain(declared, members.length > 1)}${state === "differs" && declared.list !== "vip" ? ` on the ${declared.list} list` : ""}`,
     );
-    if (declared.overrides.length > 0)
-      addLine(6, `in the place of ${declared.overrides.map(formatFileLine).join(", ")}`);
+    if (declared.overrides.length > 0) addLine(6, `overrides ${declared.overrides.map(formatFileLine).join(", ")}`);
     for (const detail of describeOccurrence(declared)) addLine(6, detail);
   }
   for (const occurrence of ended) addInactive(occurrence, declared === undefined, members.length > 1, addLine);
@@ -140,7 +139,7 @@ function addInactive(
   const reasonText =
     why === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
-      : `taken out at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
+      : `removed at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
   addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, hidesOwnInclude)}, ${reasonText}`);
   if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
 }
@@ -177,7 +176,7 @@ function describeOccurrence(
 ): string[] {
   const details = labelTextFields(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
   if (expires !== undefined && !isExpired)
-    details.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
+    details.push(expires === "never" ? "never expires" : `expires after ${excerpt(expires)}`);
   return [
     ...(details.length === 0 ? [] : [details.join(", ")]),
     ...(comment === undefined ? [] : [`comment ${quote(toSingleLine(comment), 300)}`]),
@@ -209,11 +208,11 @@ function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], a
 function formatDecision({ sender, scope, of, decides, others, isKnown }: Decision): string {
   const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
   const byText = of === "files" ? ", by the files" : "";
-  if (decides === undefined) return `No entry decides for ${mailText} from ${formatFoundValue(sender)}${byText}.`;
+  if (decides === undefined) return `No entry applies to ${mailText} from ${formatFoundValue(sender)}${byText}.`;
   const precedenceText = others === 0 ? "" : `, before ${formatCount(others, "other")}`;
   const caveat = isKnown
     ? ""
-    : " That is assumed: the service's reference says neither which of several entries decides, nor whether a domain stands for what is below it.";
+    : " This is an assumption: the service's reference doesn't define which of several entries takes precedence, or whether a domain covers its subdomains.";
   return `${excerpt(decides.list)} ${formatFoundValue(decides.value)} decides for ${mailText} from ${formatFoundValue(sender)}${precedenceText}${byText}.${caveat}`;
 }
 
@@ -221,7 +220,7 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
   if (isComplete) return;
   const problems = tenants.flatMap((tenant) => tenant.unread.map((problem) => ({ tenant, ...problem })));
   const groups = [...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values()];
-  addLine(0, "Not all could be read, so there may be more:");
+  addLine(0, "Some sources could not be read, so there may be more matches:");
   for (const [firstSource, ...others] of groups.slice(0, MAX_UNREADABLE)) {
     if (firstSource === undefined) continue;
     const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
@@ -239,7 +238,7 @@ const SOURCE_TEXT = { file: "its files", tenant: "the tenant", stack: "its stack
 const MATCH_TYPE_TEXT: Readonly<Record<MatchType, string>> = {
   exact: "",
   domain: ", the mailbox's domain",
-  parent: ", a domain above it",
+  parent: ", a parent domain",
   wildcard: ", a wildcard that covers it",
   range: ", a range that includes it",
   below: ", below it",
@@ -248,10 +247,10 @@ const MATCH_TYPE_TEXT: Readonly<Record<MatchType, string>> = {
 const STATE_TEXT: Readonly<Record<MatchState, string>> = {
   agrees: "file and tenant agree",
   differs: "file and tenant differ",
-  missing: "declared, and not at the tenant",
-  undeclared: "at the tenant, and not declared",
-  lingers: "at the tenant still, and declared no more",
-  ended: "declared no more",
+  missing: "declared, but not at the tenant",
+  undeclared: "at the tenant, but not declared",
+  lingers: "still at the tenant, but no longer declared",
+  ended: "no longer declared",
   declared: "declared",
   there: "at the tenant",
   stack: "only in the stack's state",

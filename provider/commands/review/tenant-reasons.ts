@@ -12,7 +12,7 @@ import type { TenantData } from "./worklist";
 
 type Declaration = DeclaredEntry | DeclaredVip;
 
-/** Returns the reasons for a declaration that only the tenant's data can give, except suggestions. */
+/** Returns the reasons to review a declaration that come from the tenant's data. Suggestions are found elsewhere. */
 export function findTenantReasons(
   declaration: Declaration,
   { settings, observed, base, window }: SuggestContext,
@@ -54,7 +54,7 @@ export function buildReportedReason(reports: number, window: string): ReviewReas
   };
 }
 
-/** Returns whether there is such mail that the last decision could not take into account. */
+/** Returns whether malicious or reported mail from the sender is newer than its last review. */
 export function hasMailSinceReview(
   declaration: Declaration,
   settings: Settings,
@@ -104,7 +104,7 @@ function findOverdueReason(
   return { kind: "due", evidence };
 }
 
-/** Returns when the tenant got the entry or VIP, according to the service. */
+/** Returns the creation time of the entry or VIP, as the service reports it. */
 function getStartTime(declaration: Declaration, { entries, vips }: ObservedState): number | undefined {
   if (declaration.kind === "vip") return parseInstant(vips.get(declaration.key)?.date_added);
   return parseInstant(entries.get(declaration.key)?.find(({ list }) => list === declaration.list)?.created_at);

@@ -4,7 +4,7 @@ import { TextPage } from "../../render/text-page";
 import { formatJson } from "../../settings/text";
 import { buildWhyView } from "./why-view";
 
-/** Renders a value's story for a terminal. Escapes control characters from outside. */
+/** Renders the history of a value for a terminal. Escapes control characters in external text. */
 export function renderWhyText(
   story: WhyStory,
   { color = false, width = 80 }: { readonly color?: boolean; readonly width?: number } = {},
@@ -26,7 +26,7 @@ export function renderWhyText(
 
 const LABEL_WIDTH = "journal".length;
 
-/** Renders a value's story as Markdown; text from outside is in code spans. */
+/** Renders the history of a value as Markdown, with external text in code spans. */
 export function renderWhyMarkdown(story: WhyStory): string {
   const { title, subtitle, sections } = buildWhyView(story);
   const lines = [`## ${renderMarkdownText(title)}`, "", renderMarkdownText(subtitle)];

@@ -21,7 +21,7 @@ export class BestEffortRunner<Item> {
   #consecutiveFailures = 0;
   #abandonCause: Error | undefined;
 
-  /** @param options the concurrency, if it isn't the default of 64. */
+  /** @param options.concurrency the number of items to process concurrently. Default: 64. */
   constructor(options: { readonly atATime?: number } = {}) {
     this.#concurrency = options.atATime ?? DEFAULT_CONCURRENCY;
   }
@@ -51,14 +51,14 @@ export class BestEffortRunner<Item> {
   }
 }
 
-/** An item that was left for the next run after others had failed. `ERR_NOT_ATTEMPTED` */
+/** The error of an item that was not attempted, because others failed (`ERR_NOT_ATTEMPTED`). */
 export class NotAttemptedError extends EmailSecurityError {
   constructor(cause: Error) {
     super("ERR_NOT_ATTEMPTED", `not attempted, because others failed: ${cause.message}`, { cause });
   }
 }
 
-/** Returns how many consecutive failures of this kind abandon the rest; undefined for a failure of a single item. */
+/** Returns the number of consecutive failures after which the rest is skipped. Undefined for failures of a single item, which don't count. */
 function getAbandonLimit(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof OperationTimeoutError) return 1;
   return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;

@@ -5,7 +5,7 @@ import { describeExistingEntry } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 
 /*
- * The service may hold duplicates: one mailbox or value in several rows. The provider changes one of them and reports
+ * The service may have several rows for one mailbox or value (duplicates). The provider changes one of them and reports
  * which. A removal removes all of them.
  */
 

@@ -103,7 +103,7 @@ export function warnOfNamedConflicts(
   return isShown ? [formatToleratedConflicts(conflicts)] : [];
 }
 
-/** Reports these conflicts after a run. @returns their description, for the state. */
+/** Logs the tolerated conflicts after a run. @returns their description, which goes into the state. */
 export async function logToleratedConflicts<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   known: EncodedList,
@@ -118,7 +118,7 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
 }
 
 /**
- * Reports undeclared items that the tenant has. They stay in place.
+ * Logs the tenant's undeclared items that this run leaves in place.
  *
  * @returns whether some contradict the declared content. The next run then checks and reports again.
  */

@@ -62,7 +62,7 @@ function sendToParent(message: EngineResponse): void {
 }
 
 /**
- * Runs `pulumi up` with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary.
+ * Runs `pulumi up`. Serves dynamic resources from this process if Pulumi's SDK allows it; otherwise, Pulumi's own host serves them. A native provider plugin needs neither.
  */
 async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> {
   isCancelled = false;
@@ -78,7 +78,7 @@ async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> 
     ? buildUpFailure(request.stack, new Error("it was stopped before it started"), [])
     : await runPulumiUp({ ...request, environment: provider.environment });
   const isUnusable = provider.end();
-  // The state left by a dead engine must be checked first.
+  // After a crash, the state needs a check before a retry.
   const shouldRetry =
     !result.ok && provider.hasForeignResources && !isUnusable && !isCancelled && !isProcessDeath(result.message);
   return { result: shouldRetry ? await runPulumiUp(request) : result, isUnusable };
@@ -183,7 +183,7 @@ function collectError({ diagnosticEvent }: EngineEvent, errors: Set<string>): vo
   if (text !== "") errors.add(formatErrorList(text));
 }
 
-/** Converts the engine's list of errors to lines. It has the heading `2 errors occurred:`, and a tab and a star before each error. */
+/** Removes the heading (`2 errors occurred:`) and the bullets from the engine's error list. */
 function formatErrorList(text: string): string {
   return text
     .replace(/^\d+ errors? occurred:\s*/gm, "")

@@ -11,7 +11,7 @@ import type { ClaimedJob, TenantSummary } from "./rollout-record";
 import { countFreeSlots, countFreeWaveSlots } from "./run-state";
 import { skipIfActive } from "./skips";
 
-/** Records the jobs of a rollout's tenants: released, started, finished, reclaimed. */
+/** Records the jobs of a rollout's tenants: their dispatch, start, outcome and reset. */
 export abstract class JobJournal extends JournalReader {
   protected readonly now: () => number;
 
@@ -65,7 +65,7 @@ export abstract class JobJournal extends JournalReader {
     queue.start();
   }
 
-  /** Enqueues unfinished jobs again. Doesn't affect those that a worker has. */
+  /** Enqueues unfinished jobs again. Jobs that a worker holds stay as they are. */
   async enqueueUnfinished(id: string, queue: JobQueue): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
@@ -87,7 +87,7 @@ export abstract class JobJournal extends JournalReader {
    * Starts a tenant.
    *
    * @param worker the worker: `host:pid`.
-   * @returns undefined if there is nothing to do, because the tenant is finished or a retry replaced this job.
+   * @returns undefined if the tenant is finished or was skipped, or if a retry replaced this job.
    */
   async begin(job: Job, worker: string): Promise<ClaimedJob | undefined> {
     const now = this.now();

@@ -2,14 +2,14 @@ import type { Queryable } from "../database/database";
 import { decodeJson } from "../database/stored-values";
 import type { WaveRunState } from "../model/next-step";
 
-/** Schedules a retry of failed tenants, and another check of unhealthy waves. */
+/** Resets failed tenants and the health of unhealthy waves, so that the coordinator retries them. */
 export async function scheduleRetries(transaction: Queryable, id: string): Promise<void> {
   const retriedRows = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
      WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
     [id],
   );
-  // The wave's soak, check and gate repeat after the retried tenants.
+  // After the retried tenants, the wave soaks, and its health check and gate run again.
   for (const wave of new Set(retriedRows.map((row) => Number(row["wave"])))) {
     await transaction.query(
       `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL

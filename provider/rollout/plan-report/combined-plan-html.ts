@@ -9,8 +9,8 @@ import { formatOverride, groupOverrides } from "../report/shared-overrides";
 import { buildPlanSummaryView, type PlanSummaryInput } from "./plan-summary-view";
 
 /**
- * Renders the plan of all tenants as an HTML page: a self-contained file without scripts or network requests. Each change lists its
- * tenants, and the page names all tenants.
+ * Renders the plan of all tenants as a self-contained HTML page, without scripts or network requests. Each change names its tenants, and a
+ * section lists all tenants.
  */
 export function renderCombinedPlanHtml(input: PlanSummaryInput): string {
   const { report, combinedPlan } = input;

@@ -23,13 +23,13 @@ export interface PlannedStacks {
   readonly backend: string;
 }
 
-/** Reads a tenant again, and compares it with the stacks. */
+/** Reads a new tenant again and compares it with the reassigned stacks. Returns a blocker if one of them was its own. */
 export type FormerStackCheck = (key: string, requestPolicy: RequestPolicy) => Promise<PlanBlocker | undefined>;
 
 /**
- * Finds tenants whose former stack belongs to another tenant now, because the targets file gives the former name to that tenant. Reads each
- * tenant with a new stack again, and compares it with the stacks of tenants that lack a part of their stack's declarations. Reads nothing
- * unless tenants of both kinds exist.
+ * Detects tenants whose former stack now belongs to another tenant, because the targets file gave their former name to that tenant. Reads
+ * each tenant with a new stack again, and compares it with the stacks whose declarations their tenants only partly have. Reads nothing
+ * unless both kinds of tenant exist.
  *
  * @param handleTarget called for each tenant to compare, one after the other.
  */

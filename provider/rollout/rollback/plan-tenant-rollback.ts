@@ -35,9 +35,9 @@ export interface TenantRollback {
   readonly plan: Plan;
   /** The fingerprints of the tenant's users at planning time. Empty if the plan saw none. */
   readonly fingerprints: readonly string[];
-  /** The identity of the tenant when the rollout finished it. Absent: not known. */
+  /** The identity of the tenant at the end of the rollout. Absent if unknown. */
   readonly identity?: TenantIdentity;
-  /** Whether the tenant held something throughout the rollout, although its identity may not be known. Default: false. */
+  /** Whether the tenant had entries or VIPs throughout the rollout, even if its identity is unknown. Default: false. */
   readonly isNeverEmpty?: boolean;
   /** Whether the stack held the tenant's settings when the rollout ended. */
   readonly hadStack: boolean;
@@ -47,7 +47,7 @@ export interface TenantRollback {
  * Plans to undo the changes of a rollout in one tenant. Reads its stack and its lists, and generates the settings file
  * that declares the state before the rollout. Writes nothing.
  *
- * @param target its settings path is the one that the generated file gets.
+ * @param target the tenant; its settings path becomes the path of the generated file.
  * @param runInSlot runs the Pulumi CLI when a slot is free.
  * @throws any error that prevents the plan, caused by this tenant or its address.
  */
@@ -61,7 +61,7 @@ export async function planTenantRollback(
 ): Promise<TargetPlan> {
   const stack = await runInSlot(async () => await readTargetStack(target, context));
   const { observed, host } = await readTenantLists(target, key, context.requestContext, requestPolicy);
-  const riskReason = `It stands there as the rollout ${rollout} is rolled back`;
+  const riskReason = `Accepted for the rollback of the rollout ${rollout}`;
   const { entries, vips } = stack.known;
   const fullInverse = invertChanges(rolledBackPlan, stack.known, observed, riskReason);
   const isDestroyed = hadStack && !entries.exists && !vips.exists && !fullInverse.isPartlyUnknown;

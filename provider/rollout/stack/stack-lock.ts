@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import { getProcessStart, isRunning } from "../../machine/processes";
 
-/** The owner of a stack's lock, as the engine reports it. */
+/** The owner of a stack's lock, from the engine's message or from the lock file. */
 export interface LockOwner {
   /** For people: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */
   readonly description: string;
@@ -63,7 +63,7 @@ const ROUNDING_TOLERANCE_MS = 3_000;
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
- * Whether a lock belongs to a dead process of this machine. Another process may have the same pid since, but then it started after
+ * Returns whether a lock belongs to a dead process of this machine. The pid may have been reused, but the new process started after
  * the lock was created.
  */
 export function isOrphanedLock(

@@ -5,7 +5,7 @@ import type { KeySource } from "../model/target";
 import type { LocatedTarget } from "./target-builder";
 import type { TargetsFindings } from "./targets-findings";
 
-/** Reports values that two tenants must not share. */
+/** Adds an error for each name, stack or key that two tenants share. */
 export function reportDuplicateTargets(targets: readonly LocatedTarget[], findings: TargetsFindings): void {
   const names = new Map<string, LocatedTarget>();
   const stacks = new Map<string, LocatedTarget>();

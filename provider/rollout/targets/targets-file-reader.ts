@@ -8,7 +8,7 @@ import { quote } from "../../settings/text";
 import { getLocationKey, type TargetsFindings } from "./targets-findings";
 import { INCLUDED_FILE_FORMAT, type TargetsFile } from "./targets-schema";
 
-/** One file, without mistakes of its own. */
+/** A targets file or an included file that parsed without errors. */
 export interface ParsedTargetsFile {
   readonly source: YamlSource;
   readonly content: TargetsFile;
@@ -75,7 +75,7 @@ function expandEmptyTenants(value: unknown): unknown {
   return { ...value, tenants: Object.fromEntries(tenants) };
 }
 
-/** Reports names that the schema's maps would drop silently. */
+/** Returns an error for each `__proto__` key, because the schema's maps drop such keys silently. */
 function findPrototypeKeys(source: YamlSource): Finding[] {
   const findUnder = (value: unknown, path: readonly PropertyKey[]): Finding[] => {
     if (typeof value !== "object" || value === null) return [];
@@ -89,7 +89,7 @@ function findPrototypeKeys(source: YamlSource): Finding[] {
   return findUnder(source.value, []);
 }
 
-/** Reduces a YAML error near a key to its kind, without any text of the file. */
+/** Redacts a YAML error next to a line that may hold a secret: keeps its kind, but no text of the file. */
 function concealKey(finding: Finding, lines: readonly string[]): Finding {
   const { code, level, place } = finding;
   const lastLine = place?.line ?? 0;

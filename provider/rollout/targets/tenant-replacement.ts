@@ -28,7 +28,7 @@ export function compareReadingWith(baseUrl: string, observed: ObservedState): Co
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }
 
-/** Formats the reason why the stack's records may not be applied to a tenant: the rollout read another tenant there. */
+/** Formats the reason for rejecting a tenant: an earlier rollout recorded a different one for its stack. */
 export function formatReplacedReason(rollout: string): string {
   return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }

@@ -21,12 +21,12 @@ export interface TenantRemoval {
 }
 
 /**
- * Builds the files without a tenant. Also removes its settings file, unless another tenant reads it or git doesn't have
- * its present contents. Writes nothing.
+ * Plans the file changes that remove a tenant. Also removes its settings file, unless another tenant uses it or git doesn't have
+ * its current content. Writes nothing.
  *
  * @param file the targets file, relative to the working directory.
  * @throws {ConfigurationError} if the tenant doesn't exist or is the only one, or the file can't be used without it.
- * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the current file is invalid.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
 export async function planTenantRemoval(file: string, name: string, today: string): Promise<TenantRemoval> {
@@ -51,7 +51,7 @@ export async function planTenantRemoval(file: string, name: string, today: strin
   const readFile = createFileReader(file);
   const textBefore = readFile(target.place.file);
   const textAfter = removeTenant(textBefore, name);
-  // A wave with a soak, a health check or a gate must not lose its last tenant silently.
+  // Validates the edited file, for example so that a wave with a health check doesn't silently lose its last tenant.
   readEditedTargets(`Without ${quote(name)}`, file, (path) =>
     resolve(path) === resolve(target.place.file) ? textAfter : readFile(path),
   );

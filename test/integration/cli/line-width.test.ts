@@ -5,7 +5,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 
-/* Text output fits a terminal with 80 columns, whatever the tenant's values, names and comments. */
+/* Text output wraps at 80 columns wherever a line has a space, however long values, names and comments are. */
 
 const label = (letter: string): string => letter.repeat(60);
 const domain = (letter: string): string => `${label(letter)}.${label(letter)}.${label(letter)}.example`;
@@ -89,7 +89,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** Returns the lines that are too long although they have a space to break at, outside of a command in backticks. */
+/** Returns the lines over 80 columns that have a space to break at outside of backticks. */
 function breakableLines(text: string): string[] {
   return text
     .split("\n")

@@ -31,7 +31,7 @@ it("admits one process at a time", async () => {
   expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
 
-it("passes to a waiting process when its holder is killed", async () => {
+it("is acquired by a waiting process when its holder is killed", async () => {
   using workshop = new Workshop();
   const killed = holder(workshop, 60_000);
   await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 30_000 });
@@ -43,7 +43,7 @@ it("passes to a waiting process when its holder is killed", async () => {
   expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
 
-it("is taken from a process on another host once stale", async () => {
+it("is taken over from another host once it is stale", async () => {
   using workshop = new Workshop();
   const path = join(workshop.directory, "lock");
   writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));

@@ -109,7 +109,7 @@ it("prints each finding once with the tenants that share it", async () => {
       ticket INC-7, owner Dana Reyes
       comment "Phishing"
 
-Not all could be read, so there may be more:
+Some sources could not be read, so there may be more matches:
   refused, the tenant: GET /api/v1/settings/allow_deny_entries at
     URL answered 401: no. The service does not accept this
     API key; check the key, and that it belongs to this address and tenant.

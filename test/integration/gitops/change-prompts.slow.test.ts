@@ -166,7 +166,7 @@ it("hides data of a tenant other than the one in the files", async () => {
   const nowhere = await commandLine(directory.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
   expect([nowhere.code, nowhere.stdout]).toEqual([1, expect.stringContaining("declared at globex.yaml:3")]);
   const own = await run("find", value, "--file", "acme.yaml");
-  expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);
+  expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, but not declared")]);
   const removed = await run("remove", "lena.hartmann@acme.example", "--file", "acme.yaml", "--dry-run");
   expect(removed.stdout).toContain("The next `up` excludes this person at the service permanently");
 });

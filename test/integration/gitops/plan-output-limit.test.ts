@@ -6,7 +6,7 @@ import { type CommandRun, commandLine } from "../../support/command-line";
 import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 
-/* `email-security plan` through the real command, for a plan that is far longer than anybody would read. */
+/* Output of the built `email-security plan` for a very long plan. */
 
 const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 

@@ -5,11 +5,11 @@ import { PROVIDER_KIND } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /**
- * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test
+ * The timeout, in seconds, of operations that must time out. Their requests are held until the test
  * releases them.
  */
 const BRIEF = 1;
-/** The same for the first requests of a process, which take longer. */
+/** The timeout for operations that include the first requests of a process, which take longer. */
 const LONGER = 15;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
@@ -83,7 +83,7 @@ it("keeps completed entries in state when a list times out", async () => {
 it("times out one VIP of a batch without affecting the others", async () => {
   await using tenant = await holdingTenant(({ method }) => method !== "GET");
   const [brief, other] = ["brief", "other"].map((name) => tenant.provider.resource("vipEmployee", name));
-  if (brief === undefined || other === undefined) throw new Error("there are two");
+  if (brief === undefined || other === undefined) throw new Error("expected two resources");
   const [{ inputs }, { inputs: others }] = await Promise.all([
     brief.check({ email: "yuki.sato@acme.example" }),
     other.check({ email: "diego.santos@acme.example" }),
@@ -102,7 +102,7 @@ it("times out one VIP of a batch without affecting the others", async () => {
   expect(tenant.writes()).toEqual([]);
 });
 
-it("excludes no VIP whose queued removal timed out", async () => {
+it("doesn't exclude a VIP whose queued removal timed out", async () => {
   await using tenant = await holdingTenant(({ path }) => path.endsWith("/remove"));
   const { provider } = tenant;
   const people = ["yuki.sato@acme.example", "diego.santos@acme.example"] as const;
@@ -113,7 +113,7 @@ it("excludes no VIP whose queued removal timed out", async () => {
     }),
   );
   const [first, second] = vips;
-  if (first === undefined || second === undefined) throw new Error("there are two");
+  if (first === undefined || second === undefined) throw new Error("expected two resources");
   await provider.nextRun();
   const removed = provider.resource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
   await expect.poll(() => tenant.held()).toBe(1);

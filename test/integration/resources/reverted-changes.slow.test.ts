@@ -3,10 +3,7 @@ import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 
-/*
- * A change is reverted while the service's lists still show the values from before it. By those lists, there would be
- * nothing to do.
- */
+/* A program undoes a change while the service still lists the old values (eventual consistency), so that there seems to be nothing to do. */
 
 const VALUE = "evil.example";
 const RISK = { acceptRisk: "a partner" };
@@ -41,7 +38,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
     expect(tenant.service.entries.map(shown)).toEqual(rows);
   });
 
-  it("is not drift while lists lag", async () => {
+  it("reports no drift while lists lag", async () => {
     await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);

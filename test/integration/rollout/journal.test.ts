@@ -35,7 +35,7 @@ it("matches its model after every operation and crash", async () => {
       }
       crashes += story.crashes;
     }),
-    // Whole stories are slow to shrink; the printed seed replays one.
+    // Shrinking takes too long; the printed seed replays the failing run.
     { ...storyOptions, endOnFailure: true },
   );
   if (count > 1) expect(crashes).toBeGreaterThan(count);
@@ -88,7 +88,7 @@ it("rejects the result of a superseded attempt", async () => {
 
   const first = await journal.begin(job, "one:1");
   const second = await journal.begin(job, "two:2");
-  if (first === undefined || second === undefined) throw new Error("It was not begun.");
+  if (first === undefined || second === undefined) throw new Error("The job was not claimed.");
   expect(second).toMatchObject({ attempt: 2, previousWorker: "one:1" });
   expect(await journal.isCurrent(first)).toBe(false);
   const failed = { code: "ERR_AUTH", message: "", advice: "", phase: "apply" } as const;
@@ -141,11 +141,11 @@ it("repeats a health check only when the rollout is retried", async () => {
   const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
   await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {}, drain: async () => {} });
   const claim = await journal.begin(job, "one:1");
-  if (claim === undefined) throw new Error("It was not begun.");
+  if (claim === undefined) throw new Error("The job was not claimed.");
   await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
   await journal.setWaveState(id, 0, "done", { health: { isHealthy: true, message: "" } });
   await journal.setWaveState(id, 1, "running");
-  // A wave that completed with a failure runs again, and so do all later waves.
+  // A wave that completed with a failure runs again. The later wave keeps its state.
   await journal.start(id, { retry: true });
   expect(await approved()).toBeUndefined();
   expect(await waves()).toEqual([
@@ -179,7 +179,7 @@ it("uses as many statements as the rollout simulation counts", async () => {
     async () => await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "one:1"),
   );
   expect(beginning).toBe(STATEMENTS.begin);
-  if (claim === undefined) throw new Error("It was not begun.");
+  if (claim === undefined) throw new Error("The job was not claimed.");
   expect((await counted(async () => await journal.finish(claim, undefined)))[0]).toBe(STATEMENTS.finish);
   await journal.close();
 });

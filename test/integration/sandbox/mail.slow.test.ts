@@ -40,7 +40,7 @@ test("visits few of 100,000 threats for any page or metric", async () => {
   }
   expect(answers[paths[0] ?? ""].pagination.total).toBe(100_000);
 
-  // Rows that a query doesn't visit can be deleted without changing its answer. Keep the days that the window cuts, the
+  // Deleting rows that a query doesn't visit doesn't change its response. Keep the first and the last day of the window, the
   // oldest threat, and the threats that the pages show.
   const shown = pages.flatMap((page) => answers[`${THREATS}?minutes_ago=999999&${page}`].results.items);
   const database = new DatabaseSync(data);

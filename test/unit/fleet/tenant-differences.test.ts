@@ -54,9 +54,9 @@ async function findDifferences(text: string, observed: ObservedState, lists: Sta
 it.each([
   ["declared since", "deny: [a.example]", [], {}, "behind", "missing deny a.example"],
   ["removed in the console", "deny: [a.example]", [], { "a.example": "deny" }, "drift", "missing deny a.example"],
-  ["declared no more", "", [["deny", "a.example"]], { "a.example": "deny" }, "behind", "leaving deny a.example"],
+  ["no longer declared", "", [["deny", "a.example"]], { "a.example": "deny" }, "behind", "leaving deny a.example"],
   [
-    "declared no more, and changed",
+    "no longer declared, and changed",
     "",
     [["deny", "a.example", "x"]],
     { "a.example": "deny" },

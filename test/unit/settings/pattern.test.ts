@@ -53,6 +53,7 @@ describe("pattern", () => {
     ["2001:db8:0:1:*", "2001:db8:0:1:2:3:4:5", true],
     ["2001:DB8:*", "2001:db8:1::1", true],
     ["2001:db8::*", "2001:db8::1", true],
+    ["2001:db8::1:0:0:*", "2001:db8::1:0:0:1", true],
     [".odd value", ".odd value", true],
   ])("matches %s against %s: %s", (pattern, value, expected) => {
     expect(matches(pattern, value)).toBe(expected);

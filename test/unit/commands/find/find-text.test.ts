@@ -69,10 +69,10 @@ it("shows a VIP's internationalized domain in its own script", () => {
   const unread = [{ where: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
   expect(renderFindText(report([tenant("acme", { found: [vip], unread })]))).toBe(`evil.example: found
   VIP ceo@xn--mnchen-3ya.example (ceo@münchen.example), below it: at the
-    tenant, and not declared
+    tenant, but not declared
       added by Dana on 2026-11-02, source manual
 
-Not all could be read, so there may be more:
+Some sources could not be read, so there may be more matches:
   acme, its stack: no stack [ERR_PULUMI]
 `);
 });
