@@ -18,6 +18,7 @@ export {
   type AllowDenyListArgs,
   type AllowDenyListEntryArgs,
 } from "./resources/allow-deny-list";
+export type { ListArgs } from "./resources/encode-list-content";
 export type * from "./resources/functions";
 export {
   getAllowDenyEntries,
@@ -49,7 +50,6 @@ export {
   getVipEmployees,
   getVipEmployeesOutput,
 } from "./resources/functions";
-export type { ListArgs } from "./resources/list-arguments";
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isWindows, PLATFORMS, type Platform } from "#scripts/node-programs";
+import { isWindows, PLATFORMS, type Platform } from "#scripts/node-runtime";
 import { buildSingleExecutable } from "#scripts/single-executable";
 import { type ArchiveFile, createTarGz } from "#scripts/tar-gz";
 

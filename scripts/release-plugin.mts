@@ -5,7 +5,7 @@
  *   npm run release:plugin [-- --only linux-amd64,node]
  */
 import { parseArgs } from "node:util";
-import { NODE_VERSION } from "#scripts/node-programs";
+import { NODE_VERSION } from "#scripts/node-runtime";
 import { makePluginArchives, selectArchiveKinds } from "#scripts/plugin-archives";
 
 const OUTPUT_DIRECTORY = "dist/release/plugin";

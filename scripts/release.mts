@@ -21,7 +21,7 @@ try {
     writeFileSync("CHANGELOG.md", changelog);
     writeVersion(".", version);
     // In a separate process, because it first builds the package with the new version.
-    execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
+    execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/update-sdks.mts"], { stdio: "inherit" });
   } catch (error) {
     // Safe, because the work tree had no uncommitted changes.
     runGit("restore", ".");

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { signAdHoc } from "#scripts/mac-signature";
-import { getCurrentPlatform, installNode, type Platform } from "#scripts/node-programs";
+import { getCurrentPlatform, installNode, type Platform } from "#scripts/node-runtime";
 
 const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");

@@ -6,7 +6,7 @@ import { toEntryArguments, toMemberArguments } from "./declaration-parser";
 import { type Finding, formatLineLocation } from "./finding";
 import { areIdentifiedByKeys, type FilePart, isPartValid } from "./part-checks";
 import type { EffectiveOptions } from "./policy-override";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 
 /** The requested file with its includes. */
 interface TopFile {

@@ -5,7 +5,7 @@ import type { CsvRow } from "./csv-row";
 import type { CsvTable } from "./csv-table";
 import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "./element-fields";
 import type { Place } from "./finding";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 
 /** A cell that differs from the settings file, which stays unchanged. */
 export interface CsvDifference {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { canonicalizeValue } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
+import { writeSettings } from "./atomic-write";
 import { type CsvDifference, compareCsvRow } from "./csv-difference";
 import { CsvError, type CsvMistake } from "./csv-error";
 import { type CsvRow, getRowKey } from "./csv-row";
@@ -9,9 +10,8 @@ import { type CsvOptions, type CsvTable, readCsv } from "./csv-table";
 import { formatLineLocation, SettingsFileError } from "./finding";
 import { inspectSettings, type SettingsReadOptions } from "./read-settings";
 import { createFileReader } from "./read-source";
-import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { editSettings } from "./settings-editor";
-import { writeSettings } from "./write-settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import { createCachingYamlReader } from "./yaml-source";
 
 export interface CsvImport {

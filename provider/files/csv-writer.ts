@@ -3,7 +3,7 @@ import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { buildReviewCells, REVIEW_COLUMNS } from "./csv-columns";
 import { escapeFormula } from "./csv-formula";
 import { TEXT_FIELD_NAMES } from "./element-fields";
-import type { Settings } from "./settings";
+import type { Settings } from "./settings-model";
 
 /**
  * Writes settings as CSV for spreadsheets: UTF-8 with a byte order mark, all cells quoted. An apostrophe escapes formulas, which `readCsv`

@@ -1,11 +1,11 @@
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
+import type { Pattern } from "../settings/list-pattern";
 import { parseValidPatterns } from "../settings/list-safeguards";
-import type { Pattern } from "../settings/pattern";
 import { quote } from "../settings/text";
 import { formatDeclarationName } from "./file-declarations";
 import { type Finding, formatLineLocation, type Place } from "./finding";
 import { buildOverrideFinding, type OptionDemand } from "./policy-override";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { OptionPath } from "./settings-schema";
 
 /** Reports an included declaration that this file removes; an error if it is protected. */

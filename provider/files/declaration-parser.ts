@@ -5,7 +5,7 @@ import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
 import { pickMetadata } from "./element-fields";
 import type { Place } from "./finding";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
 
 type RawEntry = NonNullable<SettingsFile["allow"]>[number];

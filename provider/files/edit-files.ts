@@ -1,8 +1,8 @@
 import { relative, resolve, sep } from "node:path";
 import { formatFilePatch } from "./file-patch";
 import { readSettings } from "./read-settings";
-import type { Settings } from "./settings";
 import { type Edit, editSettings } from "./settings-editor";
+import type { Settings } from "./settings-model";
 import { createCachingYamlReader, type YamlReader } from "./yaml-source";
 
 export interface FileEdit {

@@ -4,7 +4,7 @@ import { quote } from "../settings/text";
 import { normalizeMailbox, normalizeValue, parseDeclaredEntry, parseDeclaredVip } from "./declaration-parser";
 import { type Finding, formatLineLocation, type Place } from "./finding";
 import type { ParsedSettingsFile } from "./parsed-settings-file";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 

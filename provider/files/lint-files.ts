@@ -6,7 +6,7 @@ import { type Finding, sortFindings } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
 import type { SettingsReadOptions } from "./read-settings";
 import { createFileReader } from "./read-source";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { Policy } from "./settings-schema";
 
 /** The result of linting several settings files. */

@@ -7,7 +7,7 @@ import { type Finding, formatLineLocation, sortFindings } from "./finding";
 import { findPolicyViolations } from "./policy";
 import { inspectSettings, type SettingsReadOptions } from "./read-settings";
 import { findReviewProblems } from "./reviews";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 
 /** The findings of lint, and the settings if they are valid. */
 export interface LintResult {

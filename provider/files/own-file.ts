@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
-import type { Settings } from "./settings";
 import type { Section } from "./settings-editor";
+import type { Settings } from "./settings-model";
 
 /**
  * Returns the file for a new element, never a shared baseline: the tenant's own file if it has the section, else a part that `export` split

@@ -5,7 +5,7 @@ import { getParentDomains, NO_OWN_DOMAINS, type OwnDomains } from "../settings/o
 import { describeRisks } from "../settings/risk";
 import { toEntryArguments, toMemberArguments } from "./declaration-parser";
 import type { FileDeclarations } from "./file-declarations";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 
 /** The declarations of one file. */
 export type FilePart = FileDeclarations["declarations"];

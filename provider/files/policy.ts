@@ -4,7 +4,7 @@ import { validateArguments } from "../settings/arguments";
 import type { EntryType, List } from "../settings/assumptions";
 import { excerpt, quote } from "../settings/text";
 import type { Finding } from "./finding";
-import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import { type Policy, type PolicySubject, policyRules } from "./settings-schema";
 
 /** Checks settings against the team's policy. Each violation is an error at the line of the declaration, with its fix. */

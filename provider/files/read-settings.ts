@@ -18,7 +18,7 @@ import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-fi
 import type { FilePart } from "./part-checks";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip, ExcludedDeclaration, Settings } from "./settings";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, ExcludedDeclaration, Settings } from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
 import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 

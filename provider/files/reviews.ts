@@ -1,7 +1,7 @@
 import { parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
 import type { Finding } from "./finding";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import type { ElementReview } from "./settings-schema";
 
 /** The default review interval. */

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { ON_DELETE } from "../settings/arguments";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { explainVipMode, LIST_MODES, VIP_LIST_MODES } from "../settings/list-mode";
+import { parseListPattern } from "../settings/list-pattern";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
-import { parseListPattern } from "../settings/pattern";
 import { quote } from "../settings/text";
 import { ENTRY_SHAPE, isValidDay, VIP_SHAPE } from "./element-fields";
 import {

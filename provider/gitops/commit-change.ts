@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { writeFiles } from "../files/atomic-write";
 import { type ChangedFile, getResultingTexts } from "../files/edit-files";
 import { findFileRepository, getRepositoryPath } from "../files/repository";
-import { writeFiles } from "../files/write-settings";
 import { excerpt, quote } from "../settings/text";
 import { createGitPrograms, GitError, type Programs } from "./git";
 

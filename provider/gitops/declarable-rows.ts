@@ -11,8 +11,8 @@ import { encodeRowKey } from "../resources/lifecycle/entry-match";
 import { ENTRY_LISTS } from "../settings/assumptions";
 import { encodeEntry, encodeVip, encodeVipKey } from "../settings/encoded-list";
 import { ENTRY_LIST_KIND, type ListKind, VIP_LIST_KIND } from "../settings/list-arguments";
+import { parseListPattern } from "../settings/list-pattern";
 import type { OwnDomains } from "../settings/own-domains";
-import { parseListPattern } from "../settings/pattern";
 import { isPrintable } from "../settings/text";
 
 /**

@@ -1,4 +1,4 @@
-import type { Settings } from "../files/settings";
+import type { Settings } from "../files/settings-model";
 import { buildDesiredState, type StackLists } from "../plan/desired-state";
 import { getLastAppliedState } from "../plan/last-applied-state";
 import { buildEmptyEvidence } from "../plan/mail-evidence";

@@ -1,6 +1,6 @@
 import { SettingsFileError } from "../files/finding";
 import { lintSettings } from "../files/lint";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
 import {
   buildDesiredState,
   type DesiredList,

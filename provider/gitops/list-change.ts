@@ -1,7 +1,7 @@
 import type { pickTextFields } from "../files/element-fields";
 import type { Place } from "../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import type { Section, SettingsElement } from "../files/settings-editor";
+import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import type { ElementReview } from "../files/settings-schema";
 import type { Transition } from "../settings/danger";
 import { EmailSecurityError } from "../settings/email-security-error";

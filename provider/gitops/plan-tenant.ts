@@ -2,7 +2,7 @@ import { basename, dirname, extname } from "node:path";
 import type { SettingsClient } from "../client";
 import { SettingsFileError } from "../files/finding";
 import { lintSettings } from "../files/lint";
-import type { Settings } from "../files/settings";
+import type { Settings } from "../files/settings-model";
 import { buildDesiredState, type DesiredState } from "../plan/desired-state";
 import { readMailHistory } from "../plan/evidence";
 import { buildEmptyEvidence, buildMailEvidence } from "../plan/mail-evidence";

@@ -1,4 +1,4 @@
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
 import { formatYamlComment, formatYamlText } from "../files/yaml-text";
 import type { ObservedState } from "../plan/observed-state";
 import { assertOwnMailboxes } from "../plan/tenant-mismatch";

@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
+import { assertWritable, writeFiles } from "../files/atomic-write";
 import { type ChangedFile, formatGitPatch, getResultingTexts } from "../files/edit-files";
 import { FileLocks } from "../files/file-locks";
 import { createFileReader } from "../files/read-source";
 import { findRepository } from "../files/repository";
-import { assertWritable, writeFiles } from "../files/write-settings";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quoteShellWord } from "../settings/shell-word";
 import { quote, sanitizeLine } from "../settings/text";

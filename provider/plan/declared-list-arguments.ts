@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "../client/errors";
 import { toEntryArguments, toMemberArguments } from "../files/declaration-parser";
 import { formatFinding } from "../files/finding";
 import { readSettings } from "../files/read-settings";
-import type { Settings } from "../files/settings";
+import type { Settings } from "../files/settings-model";
 import { PlanStaleError } from "../resources/lifecycle/errors";
 import { PLAN_FILE_VARIABLE, PRECEDING_FILE_VARIABLE, readPlanFile } from "../resources/lifecycle/reviewed-plan";
 import { assertKnownNames } from "../resources/setting-names";

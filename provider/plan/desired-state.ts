@@ -1,6 +1,6 @@
 import { METADATA_FIELD_NAMES } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
 import type { EncodedList } from "../settings/encoded-list";
 import type { ListKind } from "../settings/list-arguments";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { pickMetadata } from "../files/element-fields";
 import type { Finding } from "../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
 import {
   decodeEntry,

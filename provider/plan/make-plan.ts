@@ -1,5 +1,5 @@
 import type { Finding } from "../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import { getDangerRank, isDangerous } from "../settings/danger";
 import { decodePunycode } from "../settings/decode-punycode";
 import { encodeEntryKey, type ListedEntry } from "../settings/encoded-list";

@@ -1,6 +1,6 @@
 import { parseAddressNumber, parseAddressRange } from "./address-range";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
-import { createValueGlob } from "./pattern";
+import { createValueGlob } from "./list-pattern";
 
 /**
  * Lists the canonical values whose entries cover a domain or a mailbox, the most specific first. These are the wildcards and domains above

@@ -29,8 +29,8 @@ import {
 import { type EntryState, pickEntryState } from "./entry-fields";
 import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import { explainVipMode, LIST_MODES, type ListMode, VIP_LIST_MODES, type VipListMode } from "./list-mode";
+import { type PatternTarget, parseListPattern } from "./list-pattern";
 import type { OwnDomains } from "./own-domains";
-import { type PatternTarget, parseListPattern } from "./pattern";
 import type { RemovalLimits } from "./removal-guard";
 import { describeRisks } from "./risk";
 import { canonicalizeComment, quote } from "./text";

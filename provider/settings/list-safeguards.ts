@@ -2,7 +2,7 @@ import type { ArgumentFailure, ON_DELETE, RawArguments } from "./arguments";
 import { type EncodedList, isUnmanaged } from "./encoded-list";
 import type { ListKind, ListOptions } from "./list-arguments";
 import { canPrune, canPruneAny } from "./list-mode";
-import { type Pattern, parseListPattern } from "./pattern";
+import { type Pattern, parseListPattern } from "./list-pattern";
 import { validateRemovals } from "./removal-guard";
 import { quote, sanitizeLine } from "./text";
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { getCurrentPlatform } from "#scripts/node-programs";
+import { getCurrentPlatform } from "#scripts/node-runtime";
 import { CHECKSUMS_FILE, makePluginArchives } from "#scripts/plugin-archives";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";

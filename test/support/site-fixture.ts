@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings-model";
 import { EntryStore } from "../../provider/fleet/site/data/entry-store";
 import type { SiteData } from "../../provider/fleet/site/data/site-data";
 import { buildSiteRun, type SiteRun } from "../../provider/fleet/site/data/site-runs";

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../../client/errors";
-import { assertReplaceable } from "../../files/write-settings";
+import { assertReplaceable } from "../../files/atomic-write";
 import { findNearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 

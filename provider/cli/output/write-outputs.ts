@@ -1,5 +1,5 @@
 import { statSync, writeFileSync } from "node:fs";
-import { replaceFile } from "../../files/write-settings";
+import { replaceFile } from "../../files/atomic-write";
 import { sanitizeMultiline } from "../../settings/text";
 import { shouldUseColor } from "../command-line";
 import { createWriteError, type Format, type Output } from "./outputs";

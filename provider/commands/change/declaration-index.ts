@@ -1,6 +1,6 @@
 import { labelTextFields, pickMetadata } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry, Settings } from "../../files/settings";
+import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { type DeclaredItem, getListName, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { listCoveringValues } from "../../settings/coverage";

@@ -2,8 +2,8 @@ import type { FileEdit } from "../../files/edit-files";
 import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
-import type { DeclaredEntry, Settings } from "../../files/settings";
 import type { Section, SettingsElement } from "../../files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import {
   type ChangeStep,
   type DeclaredItem,

@@ -2,7 +2,7 @@ import { type ChangedFile, editAndValidateFiles } from "../../files/edit-files";
 import { type Finding, SettingsFileError } from "../../files/finding";
 import { checkSettings } from "../../files/lint";
 import { inspectSettings } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import type { Drift } from "../../gitops/drift-schema";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { EmailSecurityError } from "../../settings/email-security-error";

@@ -8,7 +8,7 @@ import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, lockWaitReporter, showAndWrite, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client/errors";
 import type { FileLocks } from "../../files/file-locks";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import type { Drift } from "../../gitops/drift-schema";
 import type { StackLists } from "../../plan/desired-state";
 import type { ObservedState } from "../../plan/observed-state";

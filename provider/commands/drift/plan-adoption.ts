@@ -9,8 +9,8 @@ import {
 } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import type { Edit, Section, SettingsElement } from "../../files/settings-editor";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";

@@ -111,7 +111,7 @@ async function prepareSettingsFiles(
   { includeAutomatic, force }: ExportCommandOptions,
 ): Promise<ExportWriter> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export-settings.js");
-  const { writeDirectoryFiles } = await import("../../files/write-settings.js");
+  const { writeDirectoryFiles } = await import("../../files/atomic-write.js");
   const { findExportLosses } = await import("./export-losses.js");
   const assertNoExistingExport = (): string[] => {
     const existingFiles = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
@@ -191,7 +191,7 @@ async function prepareImportFile(
   { includeAutomatic, wholeLists, force }: ExportCommandOptions,
 ): Promise<ExportWriter> {
   const importModule = await import("./pulumi-import-file.js");
-  const { writeDirectoryFiles } = await import("../../files/write-settings.js");
+  const { writeDirectoryFiles } = await import("../../files/atomic-write.js");
   const assertNoExistingFile = (): void => {
     if (!existsSync(file) || force) return;
     throw new EmailSecurityError(

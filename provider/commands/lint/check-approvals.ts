@@ -3,7 +3,7 @@ import type { Finding } from "../../files/finding";
 import type { FilesLintResult } from "../../files/lint-files";
 import { isSamePerson } from "../../files/policy";
 import { findRepository, resolveLinks } from "../../files/repository";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
 import type { Policy, PolicySubject } from "../../files/settings-schema";
 import { GitError, GitReader } from "../../gitops/git";
 import { quote } from "../../settings/text";

@@ -5,7 +5,7 @@ import { type ParsedSettingsFile, parseSettingsFile } from "../../files/parsed-s
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
 import { isFinding, readSource, validateIncludePath } from "../../files/read-source";
 import { resolveLinks } from "../../files/repository";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
 

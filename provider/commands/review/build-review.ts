@@ -2,7 +2,7 @@ import type { Place } from "../../files/finding";
 import { checkSettings } from "../../files/lint";
 import { isOwnFile } from "../../files/own-file";
 import { isReviewValid } from "../../files/reviews";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
@@ -12,7 +12,7 @@ import { findOutsideOwnerReason, findOutsideVipReason } from "./outsider-reasons
 import { describeReviewGaps } from "./review-gaps";
 import type { ReviewKind } from "./review-kinds";
 import type { ReviewItem, ReviewReason } from "./review-schema";
-import { findTenantReasons, hasMailSinceReview } from "./tenant-reasons";
+import { findTenantReasons, hasMailSinceReview } from "./tenant-review-reasons";
 import {
   createIgnoreMatcher,
   findExpiredAllowReasons,

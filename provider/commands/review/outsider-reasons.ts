@@ -1,5 +1,5 @@
 import type { VipEmployeeRow } from "../../client";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
 import type { ObservedState } from "../../plan/observed-state";
 import { parseMailbox } from "../../settings/entry-value";
 import type { OwnDomains } from "../../settings/own-domains";

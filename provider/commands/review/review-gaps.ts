@@ -1,4 +1,4 @@
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { parseMailbox } from "../../settings/entry-value";
 import type { TenantData } from "./worklist";
 

@@ -1,15 +1,15 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
 import { collectEvidence } from "../../plan/evidence";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalizeValue } from "../../settings/entry-value";
-import { type PatternTarget, parseListPattern } from "../../settings/pattern";
+import { type PatternTarget, parseListPattern } from "../../settings/list-pattern";
 import { excerpt } from "../../settings/text";
 import { describeMail, joinSentences } from "../suggest/mail-descriptions";
 import type { SuggestContext } from "../suggest/suggest-context";
 import type { ReviewItem, ReviewReason } from "./review-schema";
-import { buildReportedReason } from "./tenant-reasons";
+import { buildReportedReason } from "./tenant-review-reasons";
 import { addReasons } from "./worklist";
 
 /**

@@ -1,4 +1,4 @@
-import type { DeclaredEntry } from "../../files/settings";
+import type { DeclaredEntry } from "../../files/settings-model";
 import { parseInstant } from "../../plan/mail-records";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, sanitizeLine } from "../../settings/text";

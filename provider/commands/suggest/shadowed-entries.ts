@@ -1,5 +1,5 @@
 import { formatLineLocation } from "../../files/finding";
-import type { DeclaredEntry } from "../../files/settings";
+import type { DeclaredEntry } from "../../files/settings-model";
 import { listCoveringValues } from "../../settings/coverage";
 import { sanitizeLine } from "../../settings/text";
 import { joinSentences } from "./mail-descriptions";

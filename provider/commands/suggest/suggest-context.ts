@@ -1,7 +1,7 @@
 import type { Place } from "../../files/finding";
 import { findOwnFile } from "../../files/own-file";
-import type { DeclaredEntry, Settings } from "../../files/settings";
 import type { Section } from "../../files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { getSection } from "../../gitops/list-change";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents } from "../../plan/mail-records";
@@ -10,8 +10,8 @@ import type { Evidence } from "../../plan/plan";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../settings/assumptions";
 import { listCoveringValues } from "../../settings/coverage";
 import { canonicalizeValue, parseMailbox } from "../../settings/entry-value";
+import { type Pattern, parseListPattern } from "../../settings/list-pattern";
 import { isPublicSuffix, OwnDomains } from "../../settings/own-domains";
-import { type Pattern, parseListPattern } from "../../settings/pattern";
 import { sanitizeLine } from "../../settings/text";
 
 export const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,4 +1,4 @@
-import type { DeclaredEntry, Settings } from "../../files/settings";
+import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import type { TenantMailHistory } from "../../plan/evidence";
 import { buildMailEvidence } from "../../plan/mail-evidence";
 import type { ObservedState } from "../../plan/observed-state";

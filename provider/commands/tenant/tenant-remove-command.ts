@@ -16,8 +16,8 @@ import type { ObservedState } from "../../plan/observed-state";
 import type { Database } from "../../rollout/database/database";
 import type { Skip } from "../../rollout/journal/skips";
 import type { Targets } from "../../rollout/model/target";
+import type { TenantRemoval } from "../../rollout/tenants/plan-tenant-removal";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
-import type { TenantRemoval } from "../../rollout/tenants/tenant-removal";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { quote, sanitizeMultiline } from "../../settings/text";
@@ -60,7 +60,7 @@ export function createTenantRemoveCommand(): Command {
 }
 
 async function runTenantRemoveCommand(name: string, options: RemoveOptions): Promise<ExitCode> {
-  const { planTenantRemoval } = await import("../../rollout/tenants/tenant-removal.js");
+  const { planTenantRemoval } = await import("../../rollout/tenants/plan-tenant-removal.js");
   const today = new Date().toISOString().slice(0, 10);
   let removal = await planTenantRemoval(options.targets, name, today);
   const hasStackOption = options.destroy || options.forgetStack;

@@ -1,7 +1,7 @@
 import { dirname, join, normalize } from "node:path";
 import { pickTextFields } from "../../files/element-fields";
 import { createFileReader } from "../../files/read-source";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
 import type { CoveringEntry, FileDeclaration } from "../../gitops/why-schema";
 import { listCoveringValues } from "../../settings/coverage";

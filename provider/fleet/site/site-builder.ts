@@ -1,4 +1,4 @@
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import type { TenantMailHistory } from "../../plan/evidence";
 import type { ObservedState } from "../../plan/observed-state";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";

@@ -1,5 +1,5 @@
 import type { Finding, Place } from "../../files/finding";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { ExpiringEntry, FleetFinding, FleetLine } from "./status-schema";

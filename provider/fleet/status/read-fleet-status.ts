@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../client";
 import { formatFinding, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { buildDesiredState, type StackLists } from "../../plan/desired-state";
 import { readMailHistory, type TenantMailHistory } from "../../plan/evidence";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";

@@ -1,4 +1,4 @@
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { detectDrift, isUnmanagedItem } from "../../gitops/detect-drift";
 import type { DriftItem } from "../../gitops/drift-schema";
 import type { StackLists } from "../../plan/desired-state";

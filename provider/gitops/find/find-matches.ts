@@ -2,7 +2,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { pickTextFields } from "../../files/element-fields";
 import type { Place } from "../../files/finding";
 import type { SettingsReadResult } from "../../files/read-settings";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
 import type { StackLists } from "../../plan/desired-state";
 import { encodeRowKey } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";

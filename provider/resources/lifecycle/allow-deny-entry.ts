@@ -21,7 +21,7 @@ import { sanitizeLine } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
-import { logEntryDuplicates } from "./duplicates";
+import { logEntryDuplicates } from "./duplicate-rows";
 import { enforcePlanForEntry, isPlanEnforced } from "./enforce-plan";
 import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
 import { addConflict, assertNoConflict, describeConflict, describeReplacement } from "./entry-conflicts";

@@ -19,7 +19,7 @@ import { BestEffortRunner } from "./best-effort-runner";
 import { logChangedScopes, matchChangedScopes } from "./changed-scopes";
 import { buildDeclarableEntries } from "./declarable";
 import { decodeEntries, encodeRow, type KeyedEntry } from "./decode-entries";
-import { logEntryDuplicates } from "./duplicates";
+import { logEntryDuplicates } from "./duplicate-rows";
 import { buildKeyedRows, EntryMatch } from "./entry-match";
 import { buildEntryDeclaration, getManagedRowId } from "./entry-state";
 import { describeExistingEntry, EntryChangedError } from "./errors";

@@ -8,7 +8,7 @@ import { describeDetails } from "../../settings/entry-state-text";
 import { canonicalizeValue } from "../../settings/entry-value";
 import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
 import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
-import { logEntryDuplicates } from "./duplicates";
+import { logEntryDuplicates } from "./duplicate-rows";
 import { enforcePlanForAdopted } from "./enforce-plan";
 import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
 import { buildConflictError, findConflictingAllow } from "./entry-conflicts";

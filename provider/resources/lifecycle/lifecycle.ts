@@ -3,8 +3,8 @@ import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, formatErrorWithCode } from "../../settings/email-security-error";
 import { type FieldDefinition, findDifferingFields } from "../../settings/entry-fields";
 import type { ListMode } from "../../settings/list-mode";
+import type { PatternTarget } from "../../settings/list-pattern";
 import type { OwnDomains } from "../../settings/own-domains";
-import type { PatternTarget } from "../../settings/pattern";
 import type { TenantCache } from "../../tenant";
 import type { RemovalFilter, ReviewedPlan } from "./reviewed-plan";
 

@@ -18,7 +18,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { readConfirmed } from "../../tenant";
-import { logVipDuplicates } from "./duplicates";
+import { logVipDuplicates } from "./duplicate-rows";
 import { enforcePlanForVip, isPlanEnforced } from "./enforce-plan";
 import { NotImportableError } from "./errors";
 import { buildFieldChanges, buildSingleDeclaration, isDefined, type Lifecycle } from "./lifecycle";

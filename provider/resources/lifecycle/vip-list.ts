@@ -19,7 +19,7 @@ import { quote } from "../../settings/text";
 import { isAutoDetected, readConfirmed } from "../../tenant";
 import { BestEffortRunner } from "./best-effort-runner";
 import { buildDeclarableVip } from "./declarable";
-import { logVipDuplicates } from "./duplicates";
+import { logVipDuplicates } from "./duplicate-rows";
 import { NotAppliedError, NotListedError, VipAliasError } from "./errors";
 import { type LifecycleContext, PartialFailureError } from "./lifecycle";
 import { createListLifecycle } from "./list-lifecycle";

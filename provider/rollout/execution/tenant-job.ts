@@ -39,6 +39,7 @@ import type { JobHandler } from "../queue/job-queue";
 import type { RateLimitBroker } from "../rate-limit/rate-limit-broker";
 import type { NextCommands } from "../report/failure-advice";
 import { formatOmittedChanges } from "../report/rollout-report-view";
+import { isOrphanedLock, parseStackLocks } from "../stack/parse-stack-lock";
 import { describeTruncatedState } from "../stack/repair-file-backend";
 import {
   buildUnlockAdvice,
@@ -48,7 +49,6 @@ import {
   type StackWorkspace,
   stackExists,
 } from "../stack/run-on-stack";
-import { isOrphanedLock, parseStackLocks } from "../stack/stack-lock";
 import { buildTenantEnvironment } from "../stack/tenant-environment";
 import { readKey } from "../targets/read-key";
 import { findServiceLimit } from "../targets/service-limit";

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { pickTextFields, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { formatSettingsErrorMessage } from "../../files/finding";
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, TenantRecord } from "../journal/rollout-record";

@@ -11,9 +11,9 @@ import type { RolloutState, WaveState } from "../model/wave";
 import type { TargetComparison } from "../targets/compare-targets";
 import { JobJournal } from "./job-journal";
 import { readRolloutRecord } from "./journal-reader";
+import { scheduleRetries } from "./reset-failed-tenants";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
 import { countTenantsByWave, sumCounts, ZERO_COUNTS } from "./run-state";
-import { scheduleRetries } from "./schedule-retries";
 import { applySkips } from "./skips";
 
 /**

@@ -1,4 +1,4 @@
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import type { ExpiredRemoval } from "../../gitops/expired-removal";
 import { type DesiredState, getListKind, type StackLists } from "../../plan/desired-state";
 import { isUnmanaged } from "../../settings/encoded-list";

@@ -1,7 +1,7 @@
 import { buildExpiredRemoval } from "../../gitops/expired-removal";
+import { isDesiredStateApplied } from "../../plan/exported-stack";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { selectWrongTenantBlockers } from "../../plan/plan-redaction";
-import { isDesiredStateApplied } from "../../plan/stack-checks";
 import { invertTransition } from "../../settings/danger";
 import { excerpt, sanitizeLine } from "../../settings/text";
 import { getDriftRevertBlocker } from "./drift-revert-blocker";

@@ -1,5 +1,5 @@
 import { buildExpiredRemoval, getRetainedTransition } from "../../gitops/expired-removal";
-import { getStackProvider } from "../../plan/stack-checks";
+import { getStackProvider } from "../../plan/exported-stack";
 import { sanitizeLine } from "../../settings/text";
 import { buildTargetPlan, buildTenantIdentification, preparePlan, type TenantPlanner } from "./plan-target";
 import { summarizeByDanger } from "./summarize-by-danger";

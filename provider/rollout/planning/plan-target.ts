@@ -3,9 +3,16 @@ import type { SettingsClient } from "../../client";
 import { type Finding, SettingsFileError } from "../../files/finding";
 import { lintSettings } from "../../files/lint";
 import type { SettingsReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { getHost } from "../../gitops/plan-tenant";
 import { buildDesiredState, type DesiredState } from "../../plan/desired-state";
+import {
+  findForeignResources,
+  findOnlyTenantSettings,
+  getStackProvider,
+  hasPendingOperations,
+  isStackUpToDate,
+} from "../../plan/exported-stack";
 import { buildEmptyEvidence } from "../../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../../plan/make-plan";
 import { getObservedIdentity, type ObservedState, readObservedState } from "../../plan/observed-state";
@@ -13,13 +20,6 @@ import type { Plan, PlanBlocker } from "../../plan/plan";
 import { isOtherTenantPlan, redactOtherTenantPlan } from "../../plan/plan-redaction";
 import { requirePulumi } from "../../plan/pulumi-cli";
 import { formatPlanJson } from "../../plan/render/plan-json";
-import {
-  findForeignResources,
-  findOnlyTenantSettings,
-  getStackProvider,
-  hasPendingOperations,
-  isStackUpToDate,
-} from "../../plan/stack-checks";
 import { exportStack, parseStackLists } from "../../plan/stack-lists";
 import { computeTenantFingerprint } from "../../plan/tenant-mismatch";
 import { isEmptyTenantAccepted } from "../../settings/mail-domains";

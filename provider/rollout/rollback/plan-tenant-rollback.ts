@@ -1,6 +1,6 @@
 import { SettingsFileError } from "../../files/finding";
 import { inspectSettings } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { Settings } from "../../files/settings-model";
 import { buildDesiredState, type StackList, type StackLists } from "../../plan/desired-state";
 import { isObservedTenant } from "../../plan/observed-state";
 import type { Plan, PlanChange } from "../../plan/plan";

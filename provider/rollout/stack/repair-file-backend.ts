@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readRegularFile } from "../../machine/regular-file";
-import { isOrphanedLock, readLockOwner } from "./stack-lock";
+import { isOrphanedLock, readLockOwner } from "./parse-stack-lock";
 
 /** A stack in a file backend. */
 export interface StackFiles {

@@ -4,6 +4,7 @@ import { formatPulumiOutput, type PulumiRun, runPulumi, stripAnsi } from "../../
 import { exportStack } from "../../plan/stack-lists";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../model/rollout-error";
+import { isOrphanedLock, parseStackLocks } from "./parse-stack-lock";
 import {
   getLockDirectory,
   removeTemporaryFiles,
@@ -11,7 +12,6 @@ import {
   type StackFiles,
 } from "./repair-file-backend";
 import { createStackCommands, type StackProject } from "./stack-commands";
-import { isOrphanedLock, parseStackLocks } from "./stack-lock";
 
 /** A stack. The CLI also needs a project directory to run on it. */
 interface StackContext extends StackProject {

@@ -9,7 +9,7 @@ import type { Target } from "../model/target";
 import { buildEngineEnvironment } from "../planning/plan-rollout";
 import { getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { getKeyVariables } from "../stack/tenant-environment";
-import type { TenantRemoval } from "./tenant-removal";
+import type { TenantRemoval } from "./plan-tenant-removal";
 
 /**
  * Prevents the removal of a tenant that an open rollout still has to change. The rollout would change it anyway, because it uses the files

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { isDetectedVip } from "../contract/detection";
 import { SandboxError } from "../contract/errors";
+import { isDetectedVip } from "../contract/vip-detection";
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
 
 /**

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
-import { parseListPattern } from "../../../provider/settings/pattern";
+import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
 import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
 

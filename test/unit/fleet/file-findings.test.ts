@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../../../provider/files/finding";
-import type { Settings } from "../../../provider/files/settings";
+import type { Settings } from "../../../provider/files/settings-model";
 import { FileFindings } from "../../../provider/fleet/status/file-findings";
 
 const settingsOf = (name: string) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CST, Lexer } from "yaml";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import type { Settings } from "../../../provider/files/settings";
+import type { Settings } from "../../../provider/files/settings-model";
 import { exportSettings, type SettingsExport } from "../../../provider/gitops/export-settings";
 import { buildDesiredState } from "../../../provider/plan/desired-state";
 import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
@@ -13,8 +13,8 @@ import { encodeRowKey } from "../../../provider/resources/lifecycle/entry-match"
 import { encodeEntry } from "../../../provider/settings/encoded-list";
 import { canonicalizeValue } from "../../../provider/settings/entry-value";
 import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
+import type { PatternTarget } from "../../../provider/settings/list-pattern";
 import { parseValidPatterns } from "../../../provider/settings/list-safeguards";
-import type { PatternTarget } from "../../../provider/settings/pattern";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { commandsIn } from "../../support/hostile-text";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";

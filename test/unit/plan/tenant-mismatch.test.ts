@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { VipEmployeeRow } from "../../../provider/client";
 import { inspectSettings } from "../../../provider/files/read-settings";
-import type { Settings } from "../../../provider/files/settings";
+import type { Settings } from "../../../provider/files/settings-model";
 import { detectDrift } from "../../../provider/gitops/detect-drift";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { OtherTenantError } from "../../../provider/resources/lifecycle/errors";

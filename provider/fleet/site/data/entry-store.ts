@@ -1,5 +1,5 @@
 import { ELEMENT_FIELDS, pickTextFields, TEXT_FIELD_NAMES } from "../../../files/element-fields";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../../files/settings-model";
 import type { TenantMailHistory } from "../../../plan/evidence";
 import type { ObservedState } from "../../../plan/observed-state";
 import { formatMinute, toSingleLine } from "../../../render/safe-text";

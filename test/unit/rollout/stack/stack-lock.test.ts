@@ -5,7 +5,7 @@ import {
   type LockOwner,
   type Processes,
   parseStackLocks,
-} from "../../../../provider/rollout/stack/stack-lock";
+} from "../../../../provider/rollout/stack/parse-stack-lock";
 
 const SINCE = "2026-11-21T09:30:00Z";
 const sinceMs = Date.parse(SINCE);

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { getCacheDirectory } from "pulumi-email-security/engine";
-import pinned from "./node-programs.json" with { type: "json" };
+import pinned from "./node-runtime.json" with { type: "json" };
 
 const run = promisify(execFile);
 
@@ -20,7 +20,7 @@ export const NODE_VERSION = pinned.version;
 /**
  * Installs the Node.js executable of a platform into a directory. It comes from PyPI, which has the same version for every platform.
  * npm lacks Node.js for Windows on arm64 and a current one for macOS on arm64. Downloads stay in the user's cache
- * directory and must match the digests in `node-programs.json`.
+ * directory and must match the digests in `node-runtime.json`.
  *
  * @returns the path of the executable
  */
@@ -49,7 +49,7 @@ export function getCurrentPlatform(): Platform {
   const system = process.platform === "win32" ? "windows" : process.platform;
   const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
   const match = PLATFORMS.find((one) => one === platform);
-  if (match === undefined) throw new Error(`node-programs.json has no Node.js for ${platform}.`);
+  if (match === undefined) throw new Error(`node-runtime.json has no Node.js for ${platform}.`);
   return match;
 }
 
@@ -68,9 +68,7 @@ async function downloadWheel(platform: Platform): Promise<string> {
     await runPython("-m", "pip", "download", "--quiet", ...pipOptions, "--dest", downloadDirectory, requirement);
     const digest = await hashFile(join(downloadDirectory, name));
     if (digest !== sha256) {
-      throw new Error(
-        `${name} has the SHA-256 ${digest}, but node-programs.json has ${sha256}. The file was not used.`,
-      );
+      throw new Error(`${name} has the SHA-256 ${digest}, but node-runtime.json has ${sha256}. The file was not used.`);
     }
     await rename(join(downloadDirectory, name), cachedWheel);
   } finally {

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/write-settings";
+import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/atomic-write";
 import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 
 let made: SettingsDirectory;

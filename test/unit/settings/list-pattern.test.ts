@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type PatternTarget, parseListPattern } from "../../../provider/settings/pattern";
+import { type PatternTarget, parseListPattern } from "../../../provider/settings/list-pattern";
 
 function matches(text: string, value: string, list?: "allow" | "deny"): boolean {
   const parsed = parseListPattern(text);

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { installNode } from "#scripts/node-programs";
+import { installNode } from "#scripts/node-runtime";
 import { EmptyDirectory } from "../../support/packed-package";
 
 afterEach(() => {
@@ -19,7 +19,7 @@ it.skipIf(process.platform === "win32")("rejects a Node.js download with the wro
   vi.stubEnv("PATH", [commands, process.env["PATH"]].join(delimiter));
 
   await expect(installNode("windows-arm64", directory.path)).rejects.toThrow(
-    /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, but node-programs\.json has [0-9a-f]{64}\. The file was not used/,
+    /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, but node-runtime\.json has [0-9a-f]{64}\. The file was not used/,
   );
 
   expect(await readdir(join(cache, "release"))).toEqual([]);
