@@ -61,7 +61,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
   );
   const engineDirectory = join(getCacheDirectory(env), "engine");
   const context = { env, engineDirectory, log, progress: onProgress ?? throttleProgress(log) };
-  const goEnv = await goEnvironment(context, cli.goVersion);
+  const goEnv = await getGoEnvironment(context, cli.goVersion);
   return await installAtomically(context, cli.version, async (directory) => {
     log(
       `Building the Pulumi CLI ${cli.version} from Go modules, once. It takes about four minutes on two idle cores. ` +
@@ -149,7 +149,7 @@ function readGoModule(directory: string, module: string, path: string): PinnedGo
  * Returns the environment for `go`. It keeps the user's proxy and caches, but drops settings that would change the
  * built program.
  */
-async function goEnvironment({ env }: BuildContext, minimum: SemanticVersion): Promise<NodeJS.ProcessEnv> {
+async function getGoEnvironment({ env }: BuildContext, minimum: SemanticVersion): Promise<NodeJS.ProcessEnv> {
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later downloads it automatically when GOTOOLCHAIN is auto";

@@ -231,7 +231,7 @@ function buildResponsesPage(): ReferencePages {
     effects.isBreakerFailure ? "a failure" : "",
     effects.isSharedByAddress ? "others are probed" : "",
     effects.isRetryAfterRespected ? "respected" : "",
-    effects.abandonsListAfter === undefined ? "continues" : `abandoned after ${effects.abandonsListAfter}`,
+    effects.maxConsecutiveFailures === undefined ? "continues" : `abandoned after ${effects.maxConsecutiveFailures}`,
   ]);
   const text = [
     `${generatedNotice("provider/client/response-classification.ts")}\n# Responses and retries`,

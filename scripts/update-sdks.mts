@@ -11,19 +11,19 @@ import { generateSchemaExamples } from "#scripts/schema-examples";
 const BUILT_SCHEMA = "provider/dist/plugin/schema.json";
 const EXAMPLES_DIRECTORY = "provider/plugin/schema/examples";
 /** Pulumi's registry expects the schema here. */
-const PUBLISHED_SCHEMA = "provider/cmd/pulumi-resource-email-security/schema.json";
+const REGISTRY_SCHEMA = "provider/cmd/pulumi-resource-email-security/schema.json";
 
 for (const [resource, text] of Object.entries(await generateSchemaExamples(BUILT_SCHEMA, EXAMPLES_DIRECTORY))) {
   await writeFile(join(EXAMPLES_DIRECTORY, `${resource}.md`), text);
 }
 // Rebuilds the schema with the new examples.
 build();
-await mkdir(dirname(PUBLISHED_SCHEMA), { recursive: true });
-await copyFile(BUILT_SCHEMA, PUBLISHED_SCHEMA);
+await mkdir(dirname(REGISTRY_SCHEMA), { recursive: true });
+await copyFile(BUILT_SCHEMA, REGISTRY_SCHEMA);
 await generateSdks(BUILT_SCHEMA, "sdk");
 // Rebuilds the packages with the new SDK for Node.js.
 build();
-console.log(`Written: ${PUBLISHED_SCHEMA}, ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);
+console.log(`Written: ${REGISTRY_SCHEMA}, ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);
 
 /** Builds the packages; does nothing if they are up to date. */
 function build(): void {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { getTextWidth, wrapHangingIndentBy } from "../render/text-width";
+import { getTextWidth, wrapStyledText } from "../render/text-width";
 import { sanitizeMultiline } from "../settings/text";
 
 /**
@@ -10,7 +10,7 @@ import { sanitizeMultiline } from "../settings/text";
 export function wrapForTerminal(text: string, { isTTY, columns }: TerminalInfo = process.stdout): string {
   const lines = text.split("\n").flatMap((line) => {
     const indent = line.length - line.trimStart().length;
-    return wrapHangingIndentBy(
+    return wrapStyledText(
       (word) => getTextWidth(stripVTControlCharacters(word)),
       indent,
       line.slice(indent),

@@ -47,7 +47,7 @@ export interface RetryDeadline {
 }
 
 /** The state of the service that a failed attempt shows: it throttles, it fails, or it works. */
-export type FailureEffect =
+export type FailureClass =
   | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
   | { readonly kind: "failed" | "answered" };
 
@@ -72,7 +72,7 @@ export class PauseTooLongError extends Error {
  * pauses for as long as the service requests, but at least for an exponential backoff with jitter. If the refusal
  * affects only one area, only that area pauses.
  */
-export class AdaptiveLimit {
+export class AdaptiveConcurrencyLimiter {
   readonly #time: Time;
   readonly #onPause: (pauseMs: number) => void;
   readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
@@ -106,18 +106,18 @@ export class AdaptiveLimit {
   /**
    * Runs one attempt when it has a slot and nothing is paused.
    *
-   * @param classifyEffect returns what a failure of the call says about the service.
+   * @param classifyFailure returns what a failure of the call says about the service.
    * @throws the errors of the call and of `waitForToken`.
    * @throws {PauseTooLongError} if the pause lasts beyond the deadline; nothing was sent.
    */
   async run<T>(
     attempt: Attempt,
     call: () => Promise<T>,
-    classifyEffect: (error: unknown) => FailureEffect,
+    classifyFailure: (error: unknown) => FailureClass,
   ): Promise<T> {
     const runInSlot = async (): Promise<T> => {
       await this.#waitForAdmission(attempt);
-      return await this.#runMeasured(call, attempt.kind === "write", classifyEffect);
+      return await this.#runMeasured(call, attempt.kind === "write", classifyFailure);
     };
     // A refused attempt frees its slot, because the limit is lower after the pause.
     return await this.#queue.add(runInSlot, { priority: attempt.number });
@@ -162,7 +162,7 @@ export class AdaptiveLimit {
   async #runMeasured<T>(
     call: () => Promise<T>,
     isMeasured: boolean,
-    classifyEffect: (error: unknown) => FailureEffect,
+    classifyFailure: (error: unknown) => FailureClass,
   ): Promise<T> {
     const shrinkCount = this.#shrinkCount;
     const startedAt = this.#time.now();
@@ -176,7 +176,7 @@ export class AdaptiveLimit {
       recordAnswer();
       return answer;
     } catch (error) {
-      const effect = classifyEffect(error);
+      const effect = classifyFailure(error);
       if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.affectedArea, shrinkCount);
       else if (effect.kind === "answered") recordAnswer();
       // Shrinks once for all concurrent requests.

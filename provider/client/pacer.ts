@@ -1,7 +1,7 @@
 import {
-  AdaptiveLimit,
+  AdaptiveConcurrencyLimiter,
   type Attempt,
-  type FailureEffect,
+  type FailureClass,
   PauseTooLongError,
   type RetryDeadline,
   type ServiceArea,
@@ -62,20 +62,20 @@ export interface PacerOptions {
 }
 
 /**
- * Sends the requests of one tenant within its concurrency limit ({@link AdaptiveLimit}). Retries follow the retry policy and
+ * Sends the requests of one tenant within its concurrency limit ({@link AdaptiveConcurrencyLimiter}). Retries follow the retry policy and
  * the tenant's retry budget, and an open {@link CircuitBreaker} blocks requests. Reads of mail have their own budget and
  * circuit breaker, so their failures never prevent writes of settings.
  */
 export class Pacer {
   readonly #options: PacerOptions;
-  readonly #limit: AdaptiveLimit;
+  readonly #limit: AdaptiveConcurrencyLimiter;
   readonly #healthByArea: Readonly<Record<ServiceArea, AreaHealth>>;
   /** Successful writes, by method. */
   readonly #confirmedWrites = new Map<string, number>();
 
   constructor(options: PacerOptions) {
     this.#options = options;
-    this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.rateLimiter?.refused(pauseMs));
+    this.#limit = new AdaptiveConcurrencyLimiter(options.time, (pauseMs) => options.rateLimiter?.refused(pauseMs));
     const { now } = options.time;
     const createHealth = (): AreaHealth => ({
       breaker: new CircuitBreaker({ now }),
@@ -145,7 +145,7 @@ export class Pacer {
             lastError !== undefined && isPastDeadline(0)
               ? Promise.reject(new DeadlinePassedError())
               : this.#attempt(call, attempt),
-          (error) => classifyEffect(error, area),
+          (error) => classifyFailure(error, area),
         );
       } catch (thrown) {
         if (thrown instanceof DeadlinePassedError && lastError !== undefined) {
@@ -160,7 +160,7 @@ export class Pacer {
         outcomeUnknown ||= error.outcomeUnknown;
         const isRateLimit = isRateLimited(error);
         if (!isRateLimit) failures += 1;
-        // Refusals pause the tenant, and {@link AdaptiveLimit} waits for the pause.
+        // Refusals pause the tenant, and {@link AdaptiveConcurrencyLimiter} waits for the pause.
         const waitMs = isRefusal(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
@@ -272,7 +272,7 @@ function isRefusal(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
-function classifyEffect(error: unknown, area: ServiceArea): FailureEffect {
+function classifyFailure(error: unknown, area: ServiceArea): FailureClass {
   // A rate limit applies to all requests. Other refusals of mail reads don't affect the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "refused", error, affectedArea: isOfMail ? "mail" : "all" };

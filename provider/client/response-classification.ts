@@ -12,19 +12,19 @@ export type FailureScope = "request" | "tenant" | "rate limit" | "service" | "co
 /** The effects of a failure on requests other than the one that failed. */
 export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
   request: { concerns: "this request; the service works" },
-  tenant: { concerns: "every request with this API key; the service works", abandonsListAfter: 1 },
+  tenant: { concerns: "every request with this API key; the service works", maxConsecutiveFailures: 1 },
   "rate limit": {
     concerns: "every request until the pause ends; the service works",
     isSharedByAddress: true,
     isRetryAfterRespected: true,
-    abandonsListAfter: 10,
+    maxConsecutiveFailures: 10,
   },
   service: {
     concerns: "the service, or the connection to it",
     isBreakerFailure: true,
     isSharedByAddress: true,
     isRetryAfterRespected: true,
-    abandonsListAfter: 10,
+    maxConsecutiveFailures: 10,
   },
   content: { concerns: "the response: it isn't from the service, or not as documented", isBreakerFailure: true },
 };
@@ -38,7 +38,7 @@ interface ScopeEffects {
   /** Whether a `Retry-After` header with its status pauses the other requests. */
   readonly isRetryAfterRespected?: boolean;
   /** The number of consecutive failures that abandon the rest of a list. Default: no limit. */
-  readonly abandonsListAfter?: number;
+  readonly maxConsecutiveFailures?: number;
 }
 
 /** The reason why the body of a success is unusable. */

@@ -18,7 +18,7 @@ import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-fi
 import type { FilePart } from "./part-checks";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip, ExcludedDeclaration, Settings } from "./settings-model";
+import type { DeclaredElement, DeclaredEntry, DeclaredVip, RemovedDeclaration, Settings } from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
 import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
 
@@ -146,7 +146,7 @@ class SettingsReader {
   readonly files = new Set<string>();
   readonly includedAt = new Map<string, Place>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
-  readonly excluded: ExcludedDeclaration[] = [];
+  readonly excluded: RemovedDeclaration[] = [];
   /** Whether every file could be read. An unread file might override others. */
   isComplete = true;
   /** Whether invalid declarations were left out. */

@@ -34,7 +34,7 @@ export interface DeclaredVip extends DeclaredElement, Omit<ListedVip, "unknown">
 }
 
 /** A declaration of an included file that another file removes. */
-export interface ExcludedDeclaration {
+export interface RemovedDeclaration {
   readonly declaration: DeclaredEntry | DeclaredVip;
   /** The location of the `remove` line, or of the expired override. */
   readonly location: Place;
@@ -66,7 +66,7 @@ export interface Settings {
   readonly vips: readonly DeclaredVip[];
   /** Declarations whose last day has passed, which no longer count. */
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
-  readonly excluded: readonly ExcludedDeclaration[];
+  readonly excluded: readonly RemovedDeclaration[];
   /** Warnings and notes. Files with errors give no `Settings`. */
   readonly findings: readonly Finding[];
 }

@@ -14,7 +14,7 @@ import type { Target } from "../rollout/model/target";
 import type { RequestContext } from "../rollout/probing/target-client";
 import { assertAllowed } from "../rollout/targets/assert-allowed";
 import type { ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
-import { findReplacedTenant } from "../rollout/targets/tenant-replacement";
+import { checkTenantIdentity } from "../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../settings/omit-undefined";
 import { readEachTenant } from "./read-each-tenant";
 
@@ -59,7 +59,7 @@ export async function findInFleet(
   else {
     const remembered = await memory?.("declared");
     const hasPeople = [...(remembered?.values() ?? [])].some(({ identity }) => identity.people?.length);
-    const getExpectedPeople = ({ name, stack, settings: file }: Target): ExpectedMailboxes | undefined => {
+    const getExpectedMailboxes = ({ name, stack, settings: file }: Target): ExpectedMailboxes | undefined => {
       const { settings, draft } = inspectSettings(file, {
         ownDomains: [],
         shouldCrossCheck: false,
@@ -80,14 +80,14 @@ export async function findInFleet(
       read: async (client, target, { onAnswer }) => {
         const before = remembered?.get(target.stack);
         const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;
-        const people = getExpectedPeople(target);
+        const people = getExpectedMailboxes(target);
         const rows = await readMatchingRows(client, matcher, {
           onAnswered: onAnswer,
           // A single tenant is compared only with earlier rollouts.
           isIdentityNeeded: targets.length > 1,
           ...omitUndefined({ expected: people, earlier: expectedReading }),
         });
-        const other = await findReplacedTenant(target, before, reach.environment, rows.isTenantOf);
+        const other = await checkTenantIdentity(target, before, reach.environment, rows.isTenantOf);
         return { ...rows, other };
       },
       // If rollouts know the key's tenant by another name, report that first.

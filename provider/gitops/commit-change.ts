@@ -26,7 +26,7 @@ export interface Commit {
   readonly previousBranch: string | undefined;
   readonly hash: string;
   /** Other files that a hook added to the commit. */
-  readonly addedByHook: readonly string[];
+  readonly hookFiles: readonly string[];
   /** Files of the change that a hook modified without staging, so that they differ from the commit. */
   readonly unstaged: readonly string[];
 }
@@ -43,12 +43,12 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   const programs = createGitPrograms(repository);
   const paths = files.map(({ file }) => getRepositoryPath(repository, file));
   await assertNoUnfinishedOperation(programs, repository);
-  await assertCommitted(programs, paths);
+  await assertClean(programs, paths);
   const originalHead = await getHead(programs);
   const branch = await findFreeBranch(programs, message.branch);
   const changesBefore = await listChanges(programs);
   const stagedBefore = await listNames(programs, ["diff-index", "--cached", originalHead.hash]);
-  return await runUninterrupted(async (isInterrupted) => {
+  return await deferSignals(async (isInterrupted) => {
     const runGit = async (args: readonly string[], what: string, input?: string): Promise<string> => {
       const { code, stdout, reason } = await programs.git(args, input);
       if (code !== 0) throw new GitStepError(what, reason);
@@ -84,9 +84,9 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       const outdated = toLiteralPathspecs(committed.filter((path) => !stagedBefore.includes(path)));
       if (outdated.length > 0)
         await runGit(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
-      const addedByHook = committed.filter((path) => !paths.includes(path));
+      const hookFiles = committed.filter((path) => !paths.includes(path));
       const unstaged = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
-      return { repository, branch, previousBranch: originalHead.branch, hash, addedByHook, unstaged };
+      return { repository, branch, previousBranch: originalHead.branch, hash, hookFiles, unstaged };
     } catch (error) {
       const originals = isWritten ? files : [];
       const failures = await restoreWorkingTree(programs, { before: originalHead, branch, paths, originals });
@@ -152,7 +152,7 @@ async function assertNoUnfinishedOperation({ git }: Programs, repository: string
   }
 }
 
-async function assertCommitted({ git }: Programs, paths: readonly string[]): Promise<void> {
+async function assertClean({ git }: Programs, paths: readonly string[]): Promise<void> {
   const { code, stdout, reason } = await git([
     "status",
     "--porcelain=v1",
@@ -277,7 +277,7 @@ async function restoreWorkingTree(
 }
 
 /** Runs a task to its end in spite of Ctrl-C and other signals. The task can check whether one arrived. */
-async function runUninterrupted<T>(callback: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
+async function deferSignals<T>(callback: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
   let isInterrupted = false;
   const markInterrupted = (): void => {
     isInterrupted = true;

@@ -100,7 +100,7 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
       ...(removed.length === 0 ? [] : [`Removed ${removed.map(sanitizeLine).join(", ")}.`]),
     ];
   }
-  const { repository, branch, previousBranch, hash, addedByHook, unstaged } = commit;
+  const { repository, branch, previousBranch, hash, hookFiles, unstaged } = commit;
   const switchBackNote =
     previousBranch === undefined
       ? ""
@@ -108,7 +108,7 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
   const lines = [
     `Committed ${names} as ${hash} on the new branch ${branch}, which is now checked out${switchBackNote}.`,
   ];
-  if (addedByHook.length > 0) lines.push(`A hook added to the commit: ${addedByHook.map(sanitizeLine).join(", ")}.`);
+  if (hookFiles.length > 0) lines.push(`A hook added to the commit: ${hookFiles.map(sanitizeLine).join(", ")}.`);
   if (unstaged.length > 0)
     lines.push(
       `A hook changed ${unstaged.map(sanitizeLine).join(", ")} without staging it: the commit lacks that change.`,

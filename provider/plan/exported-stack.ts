@@ -35,7 +35,7 @@ interface ExportedStack {
 const LIST_TYPES = { entry: "AllowDenyList", vip: "VipList" } as const;
 
 /** The types of resources that Pulumi adds to a stack: the stack itself and its providers. */
-const FRAME_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
+const BUILTIN_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
  * Returns whether a run of the engine would change neither the tenant nor the state, and would not fail: the plan is empty, the tenant
@@ -51,7 +51,7 @@ export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Pla
   if (plan.findings.some(({ code, level }) => code === "contradicted" && level === "warning")) return false;
   return (
     isDesiredStateApplied(state, desired, plan.tenant.host, provider) &&
-    !desired.lists.some((list) => wouldRemoveMore(list, plan))
+    !desired.lists.some((list) => wouldPruneMore(list, plan))
   );
 }
 
@@ -82,10 +82,10 @@ export function hasPendingOperations(state: unknown): boolean {
  *
  * @param resource the name of the `TenantSettings`.
  */
-export function findForeignResources(state: unknown, resource: string): readonly string[] {
+export function findUndeclaredResources(state: unknown, resource: string): readonly string[] {
   const resources = (state as ExportedStack).deployment?.resources ?? [];
   const isOwnResource = ({ type, urn }: StackResource): boolean =>
-    FRAME_TYPES.test(type) ||
+    BUILTIN_TYPES.test(type) ||
     ((type === TENANT_SETTINGS_TYPE ||
       (getUrnTypes(urn).at(-2) === TENANT_SETTINGS_TYPE && getListProvider(type) !== undefined)) &&
       getUrnName(urn) === resource);
@@ -112,7 +112,7 @@ export function findOnlyTenantSettings(state: unknown): string | undefined {
 }
 
 /** Returns whether a refresh of a pruning list would show, and so remove, further entries. */
-function wouldRemoveMore(list: DesiredList, { unmanaged }: Plan): boolean {
+function wouldPruneMore(list: DesiredList, { unmanaged }: Plan): boolean {
   const isPruned = createPruneFilter(getListKind(list), list.options);
   return unmanaged.some(
     ({ kind, key, before }) => kind === list.kind && isPruned(key, encodeEntry({ list: before.list ?? "" })),

@@ -75,11 +75,11 @@ const MAX_WIDTH = 100;
  * @param columns the width of the terminal; capped at a readable line length.
  */
 export function wrapHangingIndent(indent: number, text: string, columns: number): string[] {
-  return wrapHangingIndentBy(getTextWidth, indent, sanitizeLine(text), columns);
+  return wrapStyledText(getTextWidth, indent, sanitizeLine(text), columns);
 }
 
 /** Wraps sanitized text like {@link wrapHangingIndent}. `measureWord` can ignore characters without width, such as colour codes. */
-export function wrapHangingIndentBy(
+export function wrapStyledText(
   measureWord: (word: string) => number,
   indent: number,
   text: string,

@@ -40,7 +40,7 @@ import { readTargets } from "./targets/read-targets";
 import { selectTargets, type TargetSelection } from "./targets/select-targets";
 import type { ReadIdentityRecords } from "./targets/tenant-conflicts";
 import { addMarkerRecords, SameTenantError } from "./targets/tenant-conflicts";
-import { formatReplacedReason } from "./targets/tenant-replacement";
+import { formatDifferentTenantReason } from "./targets/tenant-replacement";
 import { getToleratedFailures } from "./targets/tolerance";
 
 /** The options of {@link RolloutPlanner.plan}. */
@@ -287,7 +287,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const reason =
         mismatch === undefined
           ? `its key opens ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
-          : `${formatReplacedReason(mismatch.rollout)}: ${mismatch.why}`;
+          : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.why}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);
     }

@@ -25,7 +25,7 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * wildcard, a display name, surrounding white space.
  */
 export function parseEntryValue(text: string): Parsed<EntryValue> {
-  const parsed = parseExactly(text);
+  const parsed = parseStrict(text);
   if (parsed.ok) return parsed;
   const suggestion = suggestValue(text);
   return suggestion === undefined ? parsed : buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`);
@@ -33,10 +33,10 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
 
 /** Parses a mailbox address (`local@domain`) into its canonical form, or returns why it is invalid. */
 export function parseMailbox(text: string): Parsed<string> {
-  const parsed = parseMailboxExactly(text);
+  const parsed = parseMailboxStrict(text);
   if (parsed.ok) return parsed;
   const suggestion = suggestValue(text);
-  const isUsable = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
+  const isUsable = suggestion !== undefined && parseMailboxStrict(suggestion).ok;
   return isUsable ? buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`) : parsed;
 }
 
@@ -46,7 +46,7 @@ export function parseMailbox(text: string): Parsed<string> {
  */
 export function canonicalizeValue(value: string): string {
   const text = value.trim();
-  const parsed = parseExactly(text);
+  const parsed = parseStrict(text);
   return parsed.ok ? parsed.value.canonical : (formatCanonicalPattern(text) ?? text.toLowerCase());
 }
 
@@ -74,7 +74,7 @@ function formatCanonicalPattern(text: string): string | undefined {
 /** Returns the form in which mailboxes are compared. Never fails. */
 export function canonicalizeMailbox(email: string): string {
   const text = email.trim();
-  const parsed = parseMailboxExactly(text);
+  const parsed = parseMailboxStrict(text);
   return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
@@ -115,15 +115,15 @@ export function isPlainDomain(text: string): boolean {
 /** Caches the last match, because each entry is checked several times in a row. */
 let lastPlainDomain: string | undefined;
 
-function parseExactly(text: string): Parsed<EntryValue> {
+function parseStrict(text: string): Parsed<EntryValue> {
   if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
   if (text.trim() === "") return buildParseFailure("is empty; write a domain, an IP address or a mailbox");
-  const problem = findSurroundingProblem(text);
+  const problem = findInvalidCharacter(text);
   if (problem !== undefined) return buildParseFailure(problem);
   if (text.includes("://"))
     return buildParseFailure(`${quote(text)} is a URL, not a domain, an IP address or a mailbox`);
   if (text.includes("@")) {
-    const mailbox = parseMailboxExactly(text);
+    const mailbox = parseMailboxStrict(text);
     return mailbox.ok ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } } : mailbox;
   }
   if (/^[^:]+:\d+$/.test(text)) return buildParseFailure(`${quote(text)} has a port, but entries can't have ports`);
@@ -132,15 +132,16 @@ function parseExactly(text: string): Parsed<EntryValue> {
   return domain.ok ? { ok: true, value: { entryType: "domain", canonical: domain.value } } : domain;
 }
 
-function findSurroundingProblem(text: string): string | undefined {
+function findInvalidCharacter(text: string): string | undefined {
   if (text !== text.trim()) return `${quote(text)} has leading or trailing white space`;
-  if (BREAK_CHARACTER.test(text)) return `${quote(text)} contains a tab or a line break (an entry has only one value)`;
+  if (SEPARATOR_CHARACTER.test(text))
+    return `${quote(text)} contains a tab or a line break (an entry has only one value)`;
   if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} contains an invisible character`;
   return undefined;
 }
 
 /** A character that separates values in a table or a list. */
-const BREAK_CHARACTER = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
+const SEPARATOR_CHARACTER = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
 
 function isAddressLike(text: string): boolean {
   return /^[\d.]+$/.test(text) || ADDRESS_RANGE.test(text) || /:[^:]*:/.test(text);
@@ -162,9 +163,9 @@ function parseAddress(text: string): Parsed<EntryValue> {
   return buildParseFailure(`${quote(text)} isn't a valid IP address${octalHint}`);
 }
 
-function parseMailboxExactly(text: string): Parsed<string> {
+function parseMailboxStrict(text: string): Parsed<string> {
   if (text.trim() === "") return buildParseFailure("is empty; write a mailbox such as jane.doe@example.com");
-  const problem = findSurroundingProblem(text);
+  const problem = findInvalidCharacter(text);
   if (problem !== undefined) return buildParseFailure(problem);
   const atSign = text.lastIndexOf("@");
   if (atSign < 0) return buildParseFailure(`${quote(text)} isn't a valid mailbox: it has no @`);
@@ -235,7 +236,7 @@ const MAX_EXPLAINED_LENGTH = 4000;
 export function suggestValue(text: string): string | undefined {
   if (text.trim().length > MAX_EXPLAINED_LENGTH) return undefined;
   // Removing a break would join several values into one.
-  if (BREAK_CHARACTER.test(text.trim())) return undefined;
+  if (SEPARATOR_CHARACTER.test(text.trim())) return undefined;
   const candidates = new Set<string>();
   const cleaned = text
     .replace(/[\p{Cc}\p{Cf}]/gu, "")
@@ -262,7 +263,7 @@ export function suggestValue(text: string): string | undefined {
     if (isIP(host) !== 4 || cleaned.includes(host)) candidates.add(host);
   }
   for (const candidate of candidates) {
-    if (candidate !== text && candidate !== "" && parseExactly(candidate).ok) return candidate;
+    if (candidate !== text && candidate !== "" && parseStrict(candidate).ok) return candidate;
   }
   return undefined;
 }

@@ -30,7 +30,7 @@ export function parseListPattern(text: string): Parsed<Pattern> {
   const [, list, valueText = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
   const restrictedList = ENTRY_LISTS.find((candidate) => candidate === list?.toLowerCase());
   if (valueText === "") return { ok: false, reason: `${quote(text)} has no value; write ${quote(`${text}*`)}` };
-  const unmatchable = explainUnmatchable(valueText, text.slice(0, -valueText.length));
+  const unmatchable = getUnmatchableReason(valueText, text.slice(0, -valueText.length));
   if (unmatchable !== undefined) return { ok: false, reason: `${quote(text)} ${unmatchable}` };
   const matchesRange = /[/-]/.test(valueText) ? createRangeMatcher(valueText) : undefined;
   if (isRangeNotation(valueText) && matchesRange === undefined) {
@@ -48,7 +48,7 @@ export function parseListPattern(text: string): Parsed<Pattern> {
  *
  * @param prefix the list prefix, such as `allow:`.
  */
-function explainUnmatchable(text: string, prefix: string): string | undefined {
+function getUnmatchableReason(text: string, prefix: string): string | undefined {
   const canonical = /^[.@]/.test(text) ? canonicalizeValue(text) : text;
   // The service's `.wild.example` is `*.wild.example` in canonical form.
   if (canonical !== text && canonical.startsWith("*")) return `isn't a pattern; write ${quote(prefix + canonical)}`;

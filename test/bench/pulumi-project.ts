@@ -116,13 +116,13 @@ export class BenchProject implements AsyncDisposable {
  * user has set is kept.
  */
 export function plainEnvironment(engine: Engine): NodeJS.ProcessEnv {
-  const { NODE_COMPILE_CACHE: _ours, ...plain } = engine.environment(withoutOwnSettings(process.env));
+  const { NODE_COMPILE_CACHE: _ours, ...plain } = engine.environment(removeDeveloperSettings(process.env));
   const { NODE_COMPILE_CACHE: own } = process.env;
   return { ...plain, ...(own && { NODE_COMPILE_CACHE: own }) };
 }
 
 /** Removes the user's own tenant and Pulumi account, which a bench must not touch. */
-function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_(?!CACHE_DIR|ENGINE))/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

@@ -5,7 +5,7 @@ import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
 import { getCacheDirectory } from "../../provider/engine";
-import { madeOnce } from "../support/cached-directory";
+import { createOnce } from "../support/cached-directory";
 
 export interface Look {
   readonly width: number;
@@ -53,7 +53,7 @@ async function unpackedBrowser(): Promise<string> {
   const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
   const { version } = JSON.parse(manifest) as { version: string };
   const directory = join(getCacheDirectory(), "test", `chromium-${version}`);
-  await madeOnce(directory, async (unfinished) => {
+  await createOnce(directory, async (unfinished) => {
     // The package unpacks into TMPDIR.
     vi.stubEnv("TMPDIR", unfinished);
     try {

@@ -43,7 +43,7 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
   expect(Object.keys(kept?.outputs?.["entries"] as object).sort()).toEqual(done.toSorted());
 
   await list.project.up();
-  await list.expectWhole();
+  await list.expectConsistent();
 });
 
 it("repairs a list in the next up after the engine was killed", async () => {
@@ -58,7 +58,7 @@ it("repairs a list in the next up after the engine was killed", async () => {
   await list.project.succeed("cancel", "--yes");
   await list.project.up();
   await list.project.refresh("--clear-pending-creates");
-  await list.expectWhole();
+  await list.expectConsistent();
 });
 
 /** A list of hundreds of entries whose first `up` is interrupted. */
@@ -123,7 +123,7 @@ class BrokenOffList implements AsyncDisposable {
   }
 
   /** Asserts that all entries exist, each was created once, and the next `up` changes nothing. */
-  async expectWhole(): Promise<void> {
+  async expectConsistent(): Promise<void> {
     expect(this.written()).toHaveLength(COUNT);
     expect(new Set(this.written()).size).toBe(COUNT);
     expect(this.sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);

@@ -6,11 +6,11 @@ export interface HoldingTenant extends ManagedSandboxTenant {
   /** Returns the number of requests held so far. */
   held(): number;
   /** Answers the held requests and holds no others. */
-  letGo(): void;
+  releaseRequests(): void;
 }
 
 /** @param answer the response to the held requests. Default: the service's own answer. */
-export async function holdingTenant(
+export async function blockingTenant(
   isHeld: (request: ServiceRequest) => boolean,
   answer?: { readonly status: number; readonly body: unknown },
 ): Promise<HoldingTenant> {
@@ -28,7 +28,7 @@ export async function holdingTenant(
   return {
     ...tenant,
     held: () => held,
-    letGo() {
+    releaseRequests() {
       isOpen = true;
       gate.resolve();
     },

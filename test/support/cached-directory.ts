@@ -8,7 +8,7 @@ import { dirname } from "node:path";
  *
  * @param make fills a new directory, which is then moved into place.
  */
-export async function madeOnce(directory: string, make: (unfinished: string) => Promise<void>): Promise<string> {
+export async function createOnce(directory: string, make: (unfinished: string) => Promise<void>): Promise<string> {
   if (existsSync(directory)) return directory;
   await mkdir(dirname(directory), { recursive: true });
   const unfinished = await mkdtemp(`${directory}-`);

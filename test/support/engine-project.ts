@@ -116,7 +116,7 @@ export class EngineProject implements AsyncDisposable {
     const state = join(scratch, ".state");
     await mkdir(state);
     return new EngineProject(directory, scratch, engine.command, {
-      ...engine.environment(withoutOwnSettings(process.env)),
+      ...engine.environment(removeDeveloperSettings(process.env)),
       PULUMI_BACKEND_URL: `file://${state}`,
       PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
       PULUMI_HOME: join(scratch, ".home"),
@@ -205,7 +205,7 @@ export class EngineProject implements AsyncDisposable {
 }
 
 /** Tests must not use the developer's own tenant or Pulumi account. */
-function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

@@ -118,7 +118,7 @@ export class Fleet implements AsyncDisposable {
       directory,
       sandbox,
       {
-        ...engine.environment(withoutOwnSettings(process.env)),
+        ...engine.environment(removeDeveloperSettings(process.env)),
         PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
         PULUMI_HOME: join(directory, ".home"),
@@ -444,7 +444,7 @@ function tenantOf(name: string, { scenario }: FleetOptions): ScenarioTenant {
 }
 
 /** Tests must not use the developer's own tenant or Pulumi account. */
-function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

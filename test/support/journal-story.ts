@@ -55,7 +55,7 @@ export function deeds(): fc.Arbitrary<readonly Deed[]> {
  * Two rollouts in one journal, and their expected state: an in-memory model of the same rules. After each step,
  * completed or crashed, the two are compared.
  */
-export class JournalStory {
+export class JournalModelTest {
   /** The number of crashes in the story. */
   crashes = 0;
   readonly #open: () => Promise<Database>;
@@ -76,10 +76,10 @@ export class JournalStory {
    * @param open opens the same database each time; it may hold other rollouts.
    * @param address an address that no other rollout in it has.
    */
-  static async begin(open: () => Promise<Database>, address: string): Promise<JournalStory> {
+  static async begin(open: () => Promise<Database>, address: string): Promise<JournalModelTest> {
     const database = new CrashingDatabase(await open());
     await database.query("CREATE TABLE IF NOT EXISTS handed_out (job TEXT PRIMARY KEY)");
-    const story = new JournalStory(open, database, await Journal.open(database, () => 0), address);
+    const story = new JournalModelTest(open, database, await Journal.open(database, () => 0), address);
     await story.#reopen();
     for (let rollout = 0; rollout < 2; rollout++) story.#rollouts.push(await story.#create());
     return story;
@@ -454,7 +454,7 @@ function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): 
 }
 
 /** Asserts the invariants of any journal, whoever wrote it and at whatever point it ended. */
-export async function expectWhole(journal: Journal, id: string, names: readonly string[]): Promise<void> {
+export async function expectConsistent(journal: Journal, id: string, names: readonly string[]): Promise<void> {
   const tenants = await journal.listTenants(id);
   expect(tenants.map(({ name }) => name)).toEqual(names);
   const attempts = new Map<string, number>();

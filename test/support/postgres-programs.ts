@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { getCacheDirectory } from "../../provider/engine";
-import { madeOnce } from "./cached-directory";
+import { createOnce } from "./cached-directory";
 
 const run = promisify(execFile);
 
@@ -25,7 +25,7 @@ const NEEDED = ["initdb", "postgres", "psql"];
  *
  * @throws Error if the programs can't be found or installed; the message says what to install.
  */
-export async function postgresPrograms(): Promise<PostgresPrograms> {
+export async function findOrInstallPostgres(): Promise<PostgresPrograms> {
   return found() ?? unpacked() ?? (await installed()) ?? (await downloaded()) ?? missing();
 }
 
@@ -79,7 +79,7 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
     "PostgreSQL for the tests: unpacking Debian's packages into the cache directory, because none is installed",
   );
   try {
-    await madeOnce(cached(), async (root) => {
+    await createOnce(cached(), async (root) => {
       const archives = join(root, "archives");
       await mkdir(archives);
       await run("apt-get", ["download", ...(await neededPackages())], { cwd: archives });

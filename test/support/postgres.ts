@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type PostgresPrograms, postgresPrograms } from "./postgres-programs";
+import { findOrInstallPostgres, type PostgresPrograms } from "./postgres-programs";
 
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ export interface PostgresServerOptions {
  * have it.
  */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<Postgres> {
-  const programs = await postgresPrograms();
+  const programs = await findOrInstallPostgres();
   const directory = await mkdtemp("/tmp/email-security-pg-");
   try {
     const user = await unprivileged();

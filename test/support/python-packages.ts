@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { getCacheDirectory } from "../../provider/engine";
-import { madeOnce } from "./cached-directory";
+import { createOnce } from "./cached-directory";
 
 const run = promisify(execFile);
 
@@ -22,7 +22,7 @@ export async function pythonPackages(name: string, requirements: string): Promis
     .update(await readFile(requirements));
   const directory = join(getCacheDirectory(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
   const commands = (environment: string) => join(environment, process.platform === "win32" ? "Scripts" : "bin");
-  await madeOnce(directory, async (unfinished) => {
+  await createOnce(directory, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);
     const python = join(commands(unfinished), "python");
     await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);

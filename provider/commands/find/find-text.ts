@@ -25,7 +25,7 @@ const MAX_NAMES = 100;
 /** Long enough for an error that says which tenant a key belongs to, and how to fix that. */
 const MAX_MESSAGE_LENGTH = 1_000;
 /** The maximum number of read errors to list. */
-const MAX_UNREADABLE = 20;
+const MAX_READ_ERRORS = 20;
 
 /**
  * Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized.
@@ -71,7 +71,7 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   const unreadableText =
     unreadableCount === 0 ? "" : `, and ${formatCount(unreadableCount, "tenant")} could not be read`;
   const scopeText = isFleet ? ` in ${readableCount} of ${searchedText}${unreadableText}` : "";
-  const queryLabel = formatFoundValue(query.value);
+  const queryLabel = formatValueWithUnicode(query.value);
   if (groups.size === 0)
     addLine(0, `${queryLabel}: nothing found${isFleet ? ` in ${searchedText}${unreadableText}` : ""}.`);
   else
@@ -106,7 +106,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
   const scopeText = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
   addLine(
     2,
-    `${listText} ${formatFoundValue(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
+    `${listText} ${formatValueWithUnicode(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
   );
   if (isFleet) addLine(6, `in ${formatTenantNames(members.map(({ tenant }) => tenant))}`);
   if (declared !== undefined) {
@@ -132,7 +132,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
 function addInactive(
   occurrence: EndedOccurrence,
   withDetails: boolean,
-  hidesOwnInclude: boolean,
+  omitOwnInclude: boolean,
   addLine: AddLine,
 ): void {
   const { why, removedAt, expires, list } = occurrence;
@@ -140,7 +140,7 @@ function addInactive(
     why === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
       : `removed at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
-  addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, hidesOwnInclude)}, ${reasonText}`);
+  addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, omitOwnInclude)}, ${reasonText}`);
   if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
 }
 
@@ -184,9 +184,9 @@ function describeOccurrence(
   ];
 }
 
-/** @param hidesOwnInclude whether to omit the tenant's own include, because the line covers several tenants. */
-function formatIncludeChain({ includedAt, ...line }: DeclaredOccurrence, hidesOwnInclude: boolean): string {
-  const includeLocations = (hidesOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
+/** @param omitOwnInclude whether to omit the tenant's own include, because the line covers several tenants. */
+function formatIncludeChain({ includedAt, ...line }: DeclaredOccurrence, omitOwnInclude: boolean): string {
+  const includeLocations = (omitOwnInclude ? includedAt.slice(0, -1) : includedAt).map(formatFileLine);
   return [formatFileLine(line), ...includeLocations].join(", included at ");
 }
 
@@ -208,12 +208,12 @@ function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], a
 function formatDecision({ sender, scope, of, decides, others, isKnown }: Decision): string {
   const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
   const byText = of === "files" ? ", by the files" : "";
-  if (decides === undefined) return `No entry applies to ${mailText} from ${formatFoundValue(sender)}${byText}.`;
+  if (decides === undefined) return `No entry applies to ${mailText} from ${formatValueWithUnicode(sender)}${byText}.`;
   const precedenceText = others === 0 ? "" : `, before ${formatCount(others, "other")}`;
   const caveat = isKnown
     ? ""
     : " This is an assumption: the service's reference doesn't define which of several entries takes precedence, or whether a domain covers its subdomains.";
-  return `${excerpt(decides.list)} ${formatFoundValue(decides.value)} decides for ${mailText} from ${formatFoundValue(sender)}${precedenceText}${byText}.${caveat}`;
+  return `${excerpt(decides.list)} ${formatValueWithUnicode(decides.value)} decides for ${mailText} from ${formatValueWithUnicode(sender)}${precedenceText}${byText}.${caveat}`;
 }
 
 function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): void {
@@ -221,7 +221,7 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
   const problems = tenants.flatMap((tenant) => tenant.unread.map((problem) => ({ tenant, ...problem })));
   const groups = [...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values()];
   addLine(0, "Some sources could not be read, so there may be more matches:");
-  for (const [firstSource, ...others] of groups.slice(0, MAX_UNREADABLE)) {
+  for (const [firstSource, ...others] of groups.slice(0, MAX_READ_ERRORS)) {
     if (firstSource === undefined) continue;
     const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
     addLine(
@@ -229,8 +229,8 @@ function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): v
       `${names}, ${SOURCE_TEXT[firstSource.where]}: ${excerptSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
     );
   }
-  if (groups.length > MAX_UNREADABLE)
-    addLine(2, `and ${groups.length - MAX_UNREADABLE} more reasons, which --format json shows`);
+  if (groups.length > MAX_READ_ERRORS)
+    addLine(2, `and ${groups.length - MAX_READ_ERRORS} more reasons, which --format json shows`);
 }
 
 const SOURCE_TEXT = { file: "its files", tenant: "the tenant", stack: "its stack" } as const;
@@ -258,7 +258,7 @@ const STATE_TEXT: Readonly<Record<MatchState, string>> = {
 
 /** Returns a key that is the same for all tenants of a group. It ignores the tenant's own include line, ids, authors and dates. */
 function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: FindMatch): string {
-  const withoutTopInclude = (occurrence: DeclaredOccurrence | undefined) =>
+  const omitTopInclude = (occurrence: DeclaredOccurrence | undefined) =>
     occurrence && { ...occurrence, includedAt: occurrence.includedAt.slice(0, -1) };
   const rowKeys = there.map((row) => [row.list, pickSentFields(row), row.source]);
   return JSON.stringify([
@@ -267,8 +267,8 @@ function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, st
     how,
     key,
     state,
-    withoutTopInclude(declared),
-    ended.map(withoutTopInclude),
+    omitTopInclude(declared),
+    ended.map(omitTopInclude),
     rowKeys,
     stack,
   ]);
@@ -284,7 +284,7 @@ function formatListName(list: string): string {
   return list === "vip" ? "VIP" : excerpt(list);
 }
 
-function formatFoundValue(value: string): string {
+function formatValueWithUnicode(value: string): string {
   const unicode = decodePunycode(value);
   return `${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}`;
 }

@@ -211,7 +211,7 @@ async function findOtherTenantError(
   const { validateTenantIdentities, SameTenantError, addMarkerRecords } = await import(
     "../../rollout/targets/tenant-conflicts.js"
   );
-  const { compareReadingWith: compareWith, findReplacedTenant } = await import(
+  const { createIdentityComparator: compareWith, checkTenantIdentity } = await import(
     "../../rollout/targets/tenant-replacement.js"
   );
   const { getObservedIdentity } = await import("../../plan/observed-state.js");
@@ -238,7 +238,7 @@ async function findOtherTenantError(
     // After an interrupted removal, the data that identified the tenant may be gone, and nothing is left to remove.
     if (!hasDeclarations(known)) return undefined;
     const before = declaredRecords.get(target.stack);
-    return await findReplacedTenant(target, before, process.env, compareWith(target.baseUrl, observed));
+    return await checkTenantIdentity(target, before, process.env, compareWith(target.baseUrl, observed));
   });
 }
 

@@ -16,7 +16,7 @@ import type { RequestContext } from "../../rollout/probing/target-client";
 import { assertAllowed } from "../../rollout/targets/assert-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { type ReadIdentityRecords, SameTenantError } from "../../rollout/targets/tenant-conflicts";
-import { compareReadingWith, findReplacedTenant } from "../../rollout/targets/tenant-replacement";
+import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { formatAddress, normalizeAddress, type TenantIdentity } from "../../settings/tenant-identity";
@@ -159,7 +159,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
       // A rollout with another journal may have read the tenant later.
       const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
       const accepting = { environment: reach.environment, name: target.name };
-      const compare = compareReadingWith(target.baseUrl, observed);
+      const compare = createIdentityComparator(target.baseUrl, observed);
       const differences = await compareTenant(
         settings,
         observed,
@@ -175,7 +175,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
           `The key is the tenant's own, according to the rollout ${record.rollout}, but its settings file doesn't seem to be: ${error.message}`,
         );
       });
-      const mismatch = await findReplacedTenant(target, record, reach.environment, compare);
+      const mismatch = await checkTenantIdentity(target, record, reach.environment, compare);
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       if (mismatch === undefined) observer?.onObserved(target.name, observed);
       if (mismatch === undefined && observer?.onMail !== undefined) {

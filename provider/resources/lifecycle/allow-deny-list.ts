@@ -15,7 +15,7 @@ import { type AllowDenyListInputs, ENTRY_LIST_KIND } from "../../settings/list-a
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { formatKeyPath } from "../../settings/property-path";
 import { readConfirmed } from "../../tenant";
-import { BestEffortRunner } from "./best-effort-runner";
+import { BulkRunner } from "./best-effort-runner";
 import { logChangedScopes, matchChangedScopes } from "./changed-scopes";
 import { buildDeclarableEntries } from "./declarable";
 import { decodeEntries, encodeRow, type KeyedEntry } from "./decode-entries";
@@ -65,7 +65,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
   },
 
   async apply(plan, inputs, context) {
-    const attemptAll = new BestEffortRunner<KeyedEntry>();
+    const attemptAll = new BulkRunner<KeyedEntry>();
     const entries = decodeEntries(plan.declared);
     const removed = decodeEntries(plan.removals);
     const work = new ListEntryWriter(plan, removed, inputs, context);

@@ -15,7 +15,7 @@ const DEFAULT_CONCURRENCY = 64;
  * Processes many items independently: a failed item doesn't prevent the others. If the service fails or refuses the key, the
  * rest is left for the next run.
  */
-export class BestEffortRunner<Item> {
+export class BulkRunner<Item> {
   readonly failures: FailedItem<Item>[] = [];
   readonly #concurrency: number;
   #consecutiveFailures = 0;
@@ -43,7 +43,7 @@ export class BestEffortRunner<Item> {
       this.#consecutiveFailures = 0;
     } catch (error) {
       this.failures.push({ item, error });
-      const limit = getAbandonLimit(error);
+      const limit = getMaxConsecutiveFailures(error);
       if (limit === undefined) return;
       this.#consecutiveFailures += 1;
       if (this.#consecutiveFailures >= limit) this.#abandonCause ??= error as Error;
@@ -59,7 +59,7 @@ export class NotAttemptedError extends EmailSecurityError {
 }
 
 /** Returns the number of consecutive failures after which the rest is skipped. Undefined for failures of a single item, which don't count. */
-function getAbandonLimit(error: unknown): number | undefined {
+function getMaxConsecutiveFailures(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof OperationTimeoutError) return 1;
-  return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;
+  return error instanceof ServiceError ? SCOPES[error.scope].maxConsecutiveFailures : undefined;
 }

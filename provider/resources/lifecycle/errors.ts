@@ -12,12 +12,12 @@ export class AlreadyExistsError extends EmailSecurityError {
 }
 
 /** Explains how a pruning list comes to remove an object that no preview has shown. */
-export const PRUNED_BY_NEXT_RUN = "This list removes it after a refresh: run again with a refresh.";
+export const PRUNE_ADVICE = "This list removes it after a refresh: run again with a refresh.";
 
 /** A different existing object conflicts with a list that will remove it in the next run. `ERR_EXISTS` */
 export class PrunedByNextRunError extends AlreadyExistsError {
   constructor(cause: AlreadyExistsError) {
-    super(`${cause.message} ${PRUNED_BY_NEXT_RUN}`, { cause });
+    super(`${cause.message} ${PRUNE_ADVICE}`, { cause });
   }
 }
 

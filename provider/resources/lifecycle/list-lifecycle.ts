@@ -29,14 +29,14 @@ import { buildListNotAppliedError, formatFailureReasons } from "./list-failures"
 import { formatItemCount, formatItemNames } from "./list-names";
 import {
   describeToleratedConflicts,
-  FAILS_NEXT_RUN_ADVICE,
   formatToleratedConflicts,
+  getStoredConflictWarnings,
   logContradictions,
-  logDeclaredElsewhere,
-  logKept,
+  logItemsDeclaredElsewhere,
+  logKeptItems,
   logToleratedConflicts,
-  logUndeclared,
-  warnOfNamedConflicts,
+  logUndeclaredItems,
+  NEXT_RUN_FAILS_ADVICE,
 } from "./list-reports";
 import type { ItemFailure, ListInputs, ListPlan, ListResource } from "./list-resource";
 import type { RemovalFilter } from "./reviewed-plan";
@@ -107,7 +107,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
 
     warn(state, inputs, isDeclared) {
       const declared = isContentKnown(inputs, kind) ? getContent(inputs) : undefined;
-      const namedConflicts = warnOfNamedConflicts(kind, state[CONFLICT], getContent(state), declared);
+      const namedConflicts = getStoredConflictWarnings(kind, state[CONFLICT], getContent(state), declared);
       if (declared === undefined) return namedConflicts;
       const names = findRemovals(kind, getContent(state), declared, inputs).flatMap(([key, text]) =>
         isDeclared(resource.buildItem(key, text, inputs)?.key ?? "") ? [] : [kind.describe(key, text)],
@@ -202,7 +202,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       if (named !== undefined) context.log(formatToleratedConflicts(named));
       const resultState: ListState = named === undefined ? freshState : { ...freshState, [CONFLICT]: named };
       if (conflicts.length > 0) {
-        logContradictions(kind, conflicts, others, FAILS_NEXT_RUN_ADVICE, context);
+        logContradictions(kind, conflicts, others, NEXT_RUN_FAILS_ADVICE, context);
         return { id, state: { ...resultState, [INCOMPLETE]: true }, inputs: { ...freshState } };
       }
       const isUnchanged = !isIncomplete && buildContentChanges(kind, before, content).length === 0;
@@ -237,12 +237,12 @@ export function createListLifecycle<Inputs extends ListInputs>(
       if (unmanagedCount > 0)
         context.log(`Left unchanged: ${formatItemCount(unmanagedCount, kind)} that this list never declared.`);
       if (inputs.onDelete === "keep") {
-        logKept(kind, ownContent, {}, context);
+        logKeptItems(kind, ownContent, {}, context);
         return;
       }
       if (context.successor?.findRemovalBlockers !== undefined)
         await assertReplacementAllowed(ownContent, context.successor.findRemovalBlockers, context);
-      logDeclaredElsewhere(resource, ownContent, inputs, context);
+      logItemsDeclaredElsewhere(resource, ownContent, inputs, context);
       const plan = { declared: {}, known: content, removals: Object.entries(ownContent) };
       if (isPlanEnforced(context)) await assertListInPlan(plan, inputs, context);
       await context.confirmTenant(resource.list, { isRemoval: true });
@@ -347,9 +347,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
       else content[key] = actualText;
       for (const [otherKey, text] of Object.entries(otherTexts ?? {})) content[otherKey] ??= text;
     }
-    if (inputs.onDelete === "keep") logKept(kind, known, declaredContent, context);
+    if (inputs.onDelete === "keep") logKeptItems(kind, known, declaredContent, context);
     const hasContradictions =
-      canPruneAny(inputs.mode) && (await logUndeclared(resource, { ...known, ...declaredContent }, inputs, context));
+      canPruneAny(inputs.mode) &&
+      (await logUndeclaredItems(resource, { ...known, ...declaredContent }, inputs, context));
     const namedConflicts = await logToleratedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
     const state = {
       ...buildListResourceState(inputs, sortListByKey(content)),

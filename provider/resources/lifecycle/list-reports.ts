@@ -4,13 +4,18 @@ import { type EncodedList, isUnmanaged } from "../../settings/encoded-list";
 import type { ListKind } from "../../settings/list-arguments";
 import { createIgnoreFilter, createPruneFilter } from "../../settings/list-safeguards";
 import { sanitizeLine } from "../../settings/text";
-import { PRUNED_BY_NEXT_RUN } from "./errors";
+import { PRUNE_ADVICE } from "./errors";
 import type { LifecycleContext } from "./lifecycle";
 import { filterPrunable } from "./list-content";
 import { formatItemCount, formatItemNames, MAX_LISTED_ITEMS } from "./list-names";
 import type { ListInputs, ListObservation, ListResource } from "./list-resource";
 
-export function logKept(kind: ListKind, known: EncodedList, declared: EncodedList, { log }: LifecycleContext): void {
+export function logKeptItems(
+  kind: ListKind,
+  known: EncodedList,
+  declared: EncodedList,
+  { log }: LifecycleContext,
+): void {
   const keptKeys = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
   if (keptKeys.length === 0) return;
   const [stays, subject] = keptKeys.length === 1 ? ["stays", "it is"] : ["stay", "they are"];
@@ -19,7 +24,7 @@ export function logKept(kind: ListKind, known: EncodedList, declared: EncodedLis
   );
 }
 
-export function logDeclaredElsewhere<Inputs extends ListInputs>(
+export function logItemsDeclaredElsewhere<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   content: EncodedList,
   inputs: Inputs,
@@ -49,7 +54,7 @@ export function logContradictions(
 }
 
 /** Advice for an undeclared entry that makes the next run fail. */
-export const FAILS_NEXT_RUN_ADVICE =
+export const NEXT_RUN_FAILS_ADVICE =
   "An `up` that still declares the deny fails until that is removed; with `adopt: true` it removes an allow of the same scope.";
 
 /**
@@ -88,7 +93,7 @@ export function formatToleratedConflicts(conflicts: string): string {
  *
  * @param declared the content that the program declares; undefined if not yet known.
  */
-export function warnOfNamedConflicts(
+export function getStoredConflictWarnings(
   kind: ListKind,
   conflicts: unknown,
   known: EncodedList,
@@ -122,7 +127,7 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
  *
  * @returns whether some contradict the declared content. The next run then checks and reports again.
  */
-export async function logUndeclared<Inputs extends ListInputs>(
+export async function logUndeclaredItems<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   known: EncodedList,
   inputs: Inputs,
@@ -137,8 +142,7 @@ export async function logUndeclared<Inputs extends ListInputs>(
   }
   const remaining = filterPrunable(kind, observation.others, inputs);
   const contradictingKeys = new Set(resource.findConflicts(observation.known, remaining));
-  if (contradictingKeys.size > 0)
-    logContradictions(kind, [...contradictingKeys], remaining, PRUNED_BY_NEXT_RUN, context);
+  if (contradictingKeys.size > 0) logContradictions(kind, [...contradictingKeys], remaining, PRUNE_ADVICE, context);
   const otherEntries = Object.entries(remaining).filter(([key]) => !contradictingKeys.has(key));
   if (otherEntries.length === 0) return contradictingKeys.size > 0;
   const { visible, hiddenText } = truncateByDanger(otherEntries, MAX_LISTED_ITEMS, ([key, text]) => ({

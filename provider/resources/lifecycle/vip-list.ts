@@ -17,7 +17,7 @@ import { canPrune } from "../../settings/list-mode";
 import { formatKeyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { isAutoDetected, readConfirmed } from "../../tenant";
-import { BestEffortRunner } from "./best-effort-runner";
+import { BulkRunner } from "./best-effort-runner";
 import { buildDeclarableVip } from "./declarable";
 import { logVipDuplicates } from "./duplicate-rows";
 import { NotAppliedError, NotListedError, VipAliasError } from "./errors";
@@ -64,7 +64,7 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;
-    const attemptAll = new BestEffortRunner<string>({ atATime: Number.POSITIVE_INFINITY });
+    const attemptAll = new BulkRunner<string>({ atATime: Number.POSITIVE_INFINITY });
     const replacedComments = new Map<string, string>();
     await attemptAll.run(Object.keys(plan.declared), async (email) => {
       const existingRow = (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));
@@ -87,7 +87,7 @@ const MAX_SHOWN_COMMENTS = 20;
 
 function logReplacedComments(
   previousComments: ReadonlyMap<string, string>,
-  { failures }: BestEffortRunner<string>,
+  { failures }: BulkRunner<string>,
   { log }: LifecycleContext,
 ): void {
   const failedEmails = new Set(failures.map(({ item }) => item));
@@ -102,7 +102,7 @@ function logReplacedComments(
 
 async function excludeRemoved(
   plan: ListPlan,
-  attemptAll: BestEffortRunner<string>,
+  attemptAll: BulkRunner<string>,
   context: LifecycleContext,
 ): Promise<void> {
   const { tenant, log, isDeclared, isManagedElsewhere } = context;

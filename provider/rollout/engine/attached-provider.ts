@@ -65,7 +65,7 @@ export class AttachedProvider {
   }
 
   /** Whether the stack holds resources that only Pulumi's own host can serve. */
-  get hasForeignResources(): boolean {
+  get needsPulumiHost(): boolean {
     return this.#service.isForeignRequested;
   }
 

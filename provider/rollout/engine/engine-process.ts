@@ -66,7 +66,7 @@ function sendToParent(message: EngineResponse): void {
  */
 async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> {
   isCancelled = false;
-  const ProviderClass = request.provider === "dynamic" ? await loadServedProvider() : undefined;
+  const ProviderClass = request.provider === "dynamic" ? await loadAttachedProvider() : undefined;
   if (ProviderClass === undefined) return { result: await runPulumiUp(request), isUnusable: false };
   let provider: AttachedProvider;
   try {
@@ -80,12 +80,12 @@ async function runUp(request: UpRequest): Promise<Omit<EngineResponse, "kind">> 
   const isUnusable = provider.end();
   // After a crash, the state needs a check before a retry.
   const shouldRetry =
-    !result.ok && provider.hasForeignResources && !isUnusable && !isCancelled && !isProcessDeath(result.message);
+    !result.ok && provider.needsPulumiHost && !isUnusable && !isCancelled && !isProcessDeath(result.message);
   return { result: shouldRetry ? await runPulumiUp(request) : result, isUnusable };
 }
 
 /** Undefined if Pulumi's SDK lacks the response messages. Pulumi's own host then serves the resources. */
-async function loadServedProvider(): Promise<typeof AttachedProvider | undefined> {
+async function loadAttachedProvider(): Promise<typeof AttachedProvider | undefined> {
   try {
     const { AttachedProvider: ProviderClass } = await import("./attached-provider.js");
     return ProviderClass.isSupported ? ProviderClass : undefined;

@@ -17,7 +17,7 @@ import {
   SameTenantError,
   validateTenantIdentities,
 } from "../targets/tenant-conflicts";
-import { compareReadingWith, findReplacedTenant } from "../targets/tenant-replacement";
+import { checkTenantIdentity, createIdentityComparator } from "../targets/tenant-replacement";
 
 /*
  * When a rollout is resumed, a key may open a different tenant than at planning time. The writing process already compares the state that
@@ -83,8 +83,8 @@ export async function assertNoOtherTenant(
   if (duplicates.length > 0) throw new SameTenantError(duplicates, "Nothing was written to it.");
   // An attempt that was interrupted may have replaced what identified the tenant.
   if (isIdentified || attempt > 1) return;
-  const compare = compareReadingWith(target.baseUrl, observed);
-  const error = await findReplacedTenant(target, records.get(target.stack), environment, compare);
+  const compare = createIdentityComparator(target.baseUrl, observed);
+  const error = await checkTenantIdentity(target, records.get(target.stack), environment, compare);
   if (error !== undefined) throw error;
 }
 

@@ -11,7 +11,7 @@ import type { RolloutState, WaveState } from "../model/wave";
 import type { TargetComparison } from "../targets/compare-targets";
 import { JobJournal } from "./job-journal";
 import { readRolloutRecord } from "./journal-reader";
-import { scheduleRetries } from "./reset-failed-tenants";
+import { resetFailedTenants } from "./reset-failed-tenants";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
 import { countTenantsByWave, sumCounts, ZERO_COUNTS } from "./run-state";
 import { applySkips } from "./skips";
@@ -162,7 +162,7 @@ export class Journal extends JobJournal {
       });
       if (current !== undefined) await updateTargets(transaction, id, current);
       await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.excludedStacks);
-      if (retry) await scheduleRetries(transaction, id);
+      if (retry) await resetFailedTenants(transaction, id);
       else {
         await transaction.query(
           "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated' AND name <> $3",

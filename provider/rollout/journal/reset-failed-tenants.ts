@@ -3,7 +3,7 @@ import { decodeJson } from "../database/stored-values";
 import type { WaveRunState } from "../model/next-step";
 
 /** Resets failed tenants and the health of unhealthy waves, so that the coordinator retries them. */
-export async function scheduleRetries(transaction: Queryable, id: string): Promise<void> {
+export async function resetFailedTenants(transaction: Queryable, id: string): Promise<void> {
   const retriedRows = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
      WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,

@@ -29,32 +29,32 @@ export function renderCombinedPlanHtml(input: PlanSummaryInput): string {
 ${renderStatusBanner(view.mood, view.verdict, view.headline)}
 ${renderTalliesHtml(view.tallies)}
 ${renderBlockersHtml(view.blockers)}
-${renderAside("Rolled back before and planned again", view.reappliedChanges, true)}
-${renderAside(
+${renderDetails("Rolled back before and planned again", view.reappliedChanges, true)}
+${renderDetails(
   "Failed to plan",
   view.failures.map(({ title, facts }) => safeText`${title}. ${joinTexts(facts, " ")}`),
   true,
 )}
-${renderAside("Skipped", view.skipped, true)}
-${renderAside(OVERRIDES_HEADING, overrides, true)}
-${renderAside("Missing mail evidence", view.missingEvidence, true)}
+${renderDetails("Skipped", view.skipped, true)}
+${renderDetails(OVERRIDES_HEADING, overrides, true)}
+${renderDetails("Missing mail evidence", view.missingEvidence, true)}
 ${renderChangesHtml(combinedPlan, "`rollout --only TENANT` plans one tenant and shows all of its changes")}
-${renderAside("Reverted", view.drift, true)}
-${renderAside(view.untouchedTitle, view.untouchedChanges, true)}
-${renderAside(
+${renderDetails("Reverted", view.drift, true)}
+${renderDetails(view.unrevertedTitle, view.untouchedChanges, true)}
+${renderDetails(
   "Each tenant",
   view.tenantLines.map(({ words }) => words),
   false,
   report.tenants.length,
 )}
 ${combinedPlan.groups.groups.map(({ name, tenants }) =>
-  renderAside(
+  renderDetails(
     capitalize(name),
     tenants.map((tenantName): SafeText => [{ given: tenantName }]),
   ),
 )}
-${renderAside("Waves", view.waves)}
-${renderAside("Keys", keyLines)}
+${renderDetails("Waves", view.waves)}
+${renderDetails("Keys", keyLines)}
 </main>
 <footer>
 <p>Digest <code>${report.digest}</code></p>
@@ -62,7 +62,7 @@ ${renderAside("Keys", keyLines)}
   });
 }
 
-function renderAside(
+function renderDetails(
   title: string,
   lines: readonly SafeText[],
   isOpen = false,

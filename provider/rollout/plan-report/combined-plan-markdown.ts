@@ -49,7 +49,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
     missingEvidence,
     drift,
     untouchedChanges,
-    untouchedTitle,
+    unrevertedTitle,
     tenantLines,
     waves,
   } = view;
@@ -98,7 +98,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
     {
       isThere: untouchedChanges.length > 0,
       maxShare: 0.1,
-      render: (maxBytes) => renderList(`### ${untouchedTitle}\n\n`, untouchedChanges, maxBytes),
+      render: (maxBytes) => renderList(`### ${unrevertedTitle}\n\n`, untouchedChanges, maxBytes),
     },
     {
       isThere: tenantLines.length > 0,

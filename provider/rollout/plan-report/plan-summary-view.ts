@@ -59,7 +59,7 @@ export interface PlanSummaryView {
   readonly drift: readonly SafeText[];
   /** The changes that the rollout leaves unchanged, and the title above them. */
   readonly untouchedChanges: readonly SafeText[];
-  readonly untouchedTitle: string;
+  readonly unrevertedTitle: string;
   /** The changes of each tenant. Tenants with the same changes share a line. */
   readonly tenantLines: readonly { readonly words: SafeText; readonly count: number }[];
   readonly waves: readonly SafeText[];
@@ -143,7 +143,7 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     ),
     failures: groupFailures(tenants),
     skipped: skipped.map(formatSkippedTenant),
-    untouchedTitle:
+    unrevertedTitle:
       rollsBack === undefined ? "Not reverted" : "Not rolled back, because it was changed after the rollout",
     drift: groupByText(tenants, ({ drift }) => drift),
     untouchedChanges: groupByText(tenants, ({ left }) => left),

@@ -7,8 +7,8 @@ import type { Settings } from "../../files/settings-model";
 import { getHost } from "../../gitops/plan-tenant";
 import { buildDesiredState, type DesiredState } from "../../plan/desired-state";
 import {
-  findForeignResources,
   findOnlyTenantSettings,
+  findUndeclaredResources,
   getStackProvider,
   hasPendingOperations,
   isStackUpToDate,
@@ -39,7 +39,7 @@ import { describeTruncatedState, removeTruncatedAttributes } from "../stack/repa
 import { createStackCommands } from "../stack/stack-commands";
 import { readStateFile } from "../stack/state-file";
 import { type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
-import { formatReplacedReason } from "../targets/tenant-replacement";
+import { formatDifferentTenantReason } from "../targets/tenant-replacement";
 import type { MovedStackCheck } from "./moved-stack";
 import {
   buildRenamedTenantBlocker,
@@ -192,7 +192,7 @@ export async function preparePlan(
   const guard = await findReplacedTenantBlocker(target, observed, stack.known, before, context.acceptanceEnvironment);
   if (guard !== undefined && before !== undefined) {
     const identity = getObservedIdentity(target.baseUrl, observed);
-    context.onReplacedTenant?.(target, { reason: formatReplacedReason(before.rollout), identity });
+    context.onReplacedTenant?.(target, { reason: formatDifferentTenantReason(before.rollout), identity });
   }
   const blockers = [guard, await context.checkMovedStack?.(target, stack.marker)].filter((one) => one !== undefined);
   const plan = blockers.length === 0 ? comparison : { ...comparison, guards: [...comparison.guards, ...blockers] };
@@ -280,7 +280,7 @@ export async function readTargetStack(
     }));
   const state = exported ?? {};
   const resource = target.resource ?? findOnlyTenantSettings(state) ?? target.name;
-  const foreignUrns = findForeignResources(state, resource);
+  const foreignUrns = findUndeclaredResources(state, resource);
   if (foreignUrns.length > 0) {
     const visibleUrns = foreignUrns.slice(0, 5).map((urn) => `  ${quote(urn, 300)}`);
     const suffixLines = foreignUrns.length > 5 ? [`  … and ${foreignUrns.length - 5} more`] : [];

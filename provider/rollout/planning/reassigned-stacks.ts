@@ -42,7 +42,7 @@ export async function checkReassignedStacks(
   const stacks = [...partialMatches.keys()].map(({ stack }) => stack);
   const lastApplied = await readLastApplied(database, { project, backend, stacks });
   const records = selectIdentityRecords(lastApplied, [], "all");
-  const takenStacks: OrphanedStack[] = [];
+  const reassignedStacks: OrphanedStack[] = [];
   for (const [target, matchCount] of partialMatches) {
     const { known: knownLists, marker } = await readTargetStack(target, context);
     const { stack } = target;
@@ -50,7 +50,7 @@ export async function checkReassignedStacks(
       last: lastApplied.stacks.get(stack)?.applied,
       record: selectIdentityRecord({ stack }, records.get(stack), marker),
     };
-    takenStacks.push({
+    reassignedStacks.push({
       stack,
       takenBy: { name: target.name, held: matchCount },
       knownLists,
@@ -67,7 +67,7 @@ export async function checkReassignedStacks(
         async (task) => await task(),
       );
       const identity = getObservedIdentity(target.baseUrl, observed);
-      const formerStack = findFormerStack({ target, desired, observed, identity }, takenStacks);
+      const formerStack = findFormerStack({ target, desired, observed, identity }, reassignedStacks);
       return formerStack && buildRenamedTenantBlocker({ target }, formerStack, await createStackCommands(context));
     });
   }

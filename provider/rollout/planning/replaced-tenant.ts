@@ -8,7 +8,11 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import type { IdentityRecord } from "../targets/tenant-conflicts";
-import { compareReadingWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
+import {
+  createIdentityComparator,
+  formatDifferentTenantReason,
+  isDifferentTenant,
+} from "../targets/tenant-replacement";
 
 /** A tenant whose stack belonged to another tenant of the service before. */
 export interface ReplacedTenant {
@@ -33,7 +37,7 @@ export async function findReplacedTenantBlocker(
   environment: NodeJS.ProcessEnv,
 ): Promise<PlanBlocker | undefined> {
   if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
-  if (!(await isReplacedTenant(before, compareReadingWith(baseUrl, observed)))) return undefined;
+  if (!(await isDifferentTenant(before, createIdentityComparator(baseUrl, observed)))) return undefined;
   const { rollout } = before;
   const loss = hasHeldDeclarations(known, observed)
     ? " The declarations of that stack would be removed from this tenant, or reported as drift."
@@ -41,7 +45,7 @@ export async function findReplacedTenantBlocker(
   const accepting = formatAcceptAdvice("if all of its previous content was replaced", environment, name);
   return {
     code: OTHER_TENANT_CODE,
-    message: `${quote(name)} has the stack ${quote(stack)}, and ${formatReplacedReason(rollout)}.${loss} If the key is wrong, replace it with the tenant's own key. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
+    message: `${quote(name)} has the stack ${quote(stack)}, and ${formatDifferentTenantReason(rollout)}.${loss} If the key is wrong, replace it with the tenant's own key. If ${quote(name)} is a new tenant, give it its own stack (\`stack\` in ${quote(place.file, 300)}). ${accepting}`,
   };
 }
 

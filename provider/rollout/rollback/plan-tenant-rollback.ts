@@ -23,7 +23,11 @@ import { hasDeclarations } from "../planning/replaced-tenant";
 import type { RequestPolicy } from "../probing/address-health";
 import type { RunInSlot } from "../probing/plan-all-targets";
 import { selectIdentityRecord } from "../targets/tenant-conflicts";
-import { compareReadingWith, formatReplacedReason, isReplacedTenant } from "../targets/tenant-replacement";
+import {
+  createIdentityComparator,
+  formatDifferentTenantReason,
+  isDifferentTenant,
+} from "../targets/tenant-replacement";
 import { invertChanges, type RollbackLists } from "./inverse-changes";
 import { renderRollbackSettings } from "./rollback-settings";
 
@@ -38,7 +42,7 @@ export interface TenantRollback {
   /** The identity of the tenant at the end of the rollout. Absent if unknown. */
   readonly identity?: TenantIdentity;
   /** Whether the tenant had entries or VIPs throughout the rollout, even if its identity is unknown. Default: false. */
-  readonly isNeverEmpty?: boolean;
+  readonly wasNeverEmpty?: boolean;
   /** Whether the stack held the tenant's settings when the rollout ended. */
   readonly hadStack: boolean;
 }
@@ -54,7 +58,7 @@ export interface TenantRollback {
 export async function planTenantRollback(
   target: Target,
   key: string,
-  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity, isNeverEmpty = false }: TenantRollback,
+  { rollout, plan: rolledBackPlan, fingerprints, hadStack, identity, wasNeverEmpty = false }: TenantRollback,
   context: PlanningContext,
   requestPolicy: RequestPolicy,
   runInSlot: RunInSlot,
@@ -90,16 +94,16 @@ export async function planTenantRollback(
     // The previous state isn't restored in a tenant that has nothing of what identified it. An empty tenant also
     // doesn't count as rolled back while its stack still declares something.
     const isEmpty = isEmptyIdentity(seen.identity);
-    const hadContent = identity === undefined ? isNeverEmpty && isEmpty : !isEmptyIdentity(identity);
+    const hadContent = identity === undefined ? wasNeverEmpty && isEmpty : !isEmptyIdentity(identity);
     const isEmptied =
       isSame === undefined && hadContent && (plan.changes.length > 0 || (isEmpty && hasDeclarations(stack.known)));
     const recorded = (await context.readIdentityRecords?.())?.get(target.stack);
     // A person may have accepted another tenant since.
     const last = selectIdentityRecord(target, recorded, stack.marker);
-    const isReplaced = last && (await isReplacedTenant(last, compareReadingWith(target.baseUrl, observed)));
+    const isReplaced = last && (await isDifferentTenant(last, createIdentityComparator(target.baseUrl, observed)));
     const mismatch = isSame === false || isEmptied ? rollout : isReplaced ? last.rollout : undefined;
     if (mismatch !== undefined) {
-      context.onReplacedTenant?.(target, { reason: formatReplacedReason(mismatch), identity: seen.identity });
+      context.onReplacedTenant?.(target, { reason: formatDifferentTenantReason(mismatch), identity: seen.identity });
     }
   }
   const planned = buildTargetPlan(target, plan, stack, isDone, context, {

@@ -173,7 +173,7 @@ export async function prepareRollback(
         fingerprints,
         hadStack,
         ...omitUndefined({ identity }),
-        isNeverEmpty:
+        wasNeverEmpty:
           state !== "done" &&
           summary?.identity !== undefined &&
           !isEmptyIdentity(summary.identity) &&

@@ -8,14 +8,14 @@ import { formatTargetWithKey, type IdentityRecord } from "./tenant-conflicts";
  * Returns whether a tenant is the one of an earlier reading, like {@link isObservedTenant}. Undefined if one of the two
  * identifies no tenant.
  */
-export type CompareReading = (earlier: IdentityRecord["identity"]) => boolean | undefined;
+export type IdentityComparator = (earlier: IdentityRecord["identity"]) => boolean | undefined;
 
 /**
  * Returns whether a tenant isn't the one that the last rollout read on its stack. Any earlier reading on that stack
  * counts as its own, because the last rollout may have had a wrong key. If a rollout changed the tenant only in part,
  * compares only what that rollout doesn't touch.
  */
-export async function isReplacedTenant(before: IdentityRecord, compare: CompareReading): Promise<boolean> {
+export async function isDifferentTenant(before: IdentityRecord, compare: IdentityComparator): Promise<boolean> {
   const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
   const expected = isInterrupted ? lasting : identity;
   if (expected === undefined || compare(expected) !== false) return false;
@@ -24,26 +24,26 @@ export async function isReplacedTenant(before: IdentityRecord, compare: CompareR
 }
 
 /** Returns a function that compares earlier readings with a tenant's current lists. */
-export function compareReadingWith(baseUrl: string, observed: ObservedState): CompareReading {
+export function createIdentityComparator(baseUrl: string, observed: ObservedState): IdentityComparator {
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }
 
 /** Formats the reason for rejecting a tenant: an earlier rollout recorded a different one for its stack. */
-export function formatReplacedReason(rollout: string): string {
+export function formatDifferentTenantReason(rollout: string): string {
   return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }
 
 /** Returns an error for a read-only command if a tenant isn't the one that rollouts read. */
-export async function findReplacedTenant(
+export async function checkTenantIdentity(
   target: Target,
   before: IdentityRecord | undefined,
   environment: NodeJS.ProcessEnv,
-  compare: CompareReading,
+  compare: IdentityComparator,
 ): Promise<OtherTenantError | undefined> {
   const { name } = target;
   if (before === undefined || isEmptyTenantAccepted(environment, name)) return undefined;
-  if (!(await isReplacedTenant(before, compare))) return undefined;
+  if (!(await isDifferentTenant(before, compare))) return undefined;
   return new OtherTenantError(
-    `${formatTargetWithKey(target)} seems to be a different tenant than before: ${formatReplacedReason(before.rollout)}. Check which tenant the key belongs to. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${formatAcceptAdvice("if all of its previous content was replaced", environment, name)}`,
+    `${formatTargetWithKey(target)} seems to be a different tenant than before: ${formatDifferentTenantReason(before.rollout)}. Check which tenant the key belongs to. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${formatAcceptAdvice("if all of its previous content was replaced", environment, name)}`,
   );
 }

@@ -15,7 +15,7 @@ const rules: readonly { field: "jobTitle" | "department"; pattern: RegExp }[] = 
 const assistants = /\bassistant\b|\bsecretary to\b/i;
 
 /** Reports whether this job title and department make a person an auto-detected VIP. */
-export function isDetectedVip(jobTitle: string, department: string): boolean {
+export function isAutoDetectedVip(jobTitle: string, department: string): boolean {
   if (assistants.test(jobTitle)) return false;
   const person = { jobTitle, department };
   return rules.some((rule) => rule.pattern.test(person[rule.field]));

@@ -90,7 +90,7 @@ export function phishingReportRoutes(store: PhishingReportStore): Route[] {
       getResponseSchema: () => buildEnvelopeSchema(meanTimeToAnalyzeResponseSchema),
       handle: ({ caller, at, query }) =>
         buildSuccessResponse({
-          analysis_time: store.meanSecondsToAnalyze(caller.tenantId, getLookBackPeriod(at, query.days * 24 * 60)),
+          analysis_time: store.getMeanAnalysisSeconds(caller.tenantId, getLookBackPeriod(at, query.days * 24 * 60)),
         }),
     }),
   ];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { SandboxError } from "../contract/errors";
-import { isDetectedVip } from "../contract/vip-detection";
+import { isAutoDetectedVip } from "../contract/vip-detection";
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
 
 /**
@@ -155,7 +155,7 @@ function connectSqlite(file: string): DatabaseSync {
   // SQLite's lower() supports ASCII only.
   database.function("fold", { deterministic: true }, (text) => String(text).toLowerCase());
   database.function("is_detected_vip", { deterministic: true }, (jobTitle, department) =>
-    Number(isDetectedVip(String(jobTitle), String(department))),
+    Number(isAutoDetectedVip(String(jobTitle), String(department))),
   );
   return database;
 }

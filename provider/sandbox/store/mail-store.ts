@@ -161,7 +161,7 @@ export const shownThreatColumns = [
 const threatColumns: readonly (keyof ThreatColumns)[] = [...shownThreatColumns, "internet_message_id"];
 
 /** The columns of a phishing report in list form. */
-export const shownReportColumns = [
+export const REPORT_COLUMNS = [
   "id",
   "original_email_internet_message_id",
   "report_internet_message_id",
@@ -174,7 +174,7 @@ export const shownReportColumns = [
 ] as const;
 
 const reportColumns: readonly (keyof ReportColumns)[] = [
-  ...shownReportColumns,
+  ...REPORT_COLUMNS,
   "recipients",
   "email_content_url",
   "response_content_url",

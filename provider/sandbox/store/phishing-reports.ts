@@ -3,7 +3,7 @@ import { SandboxHttpError } from "../contract/errors";
 import type { ResultPage } from "../contract/result-page";
 import type { PhishingReport, PhishingReportDetail } from "../contract/schemas";
 import { prepareLazily, queryAll, queryFirst } from "./database";
-import { type MailStore, shownReportColumns } from "./mail-store";
+import { type MailStore, REPORT_COLUMNS } from "./mail-store";
 import { type Period, Timeline } from "./timeline";
 
 /** Stores phishing reports. All periods refer to the date of the report. */
@@ -15,9 +15,9 @@ export class PhishingReportStore {
   readonly #meanSeconds;
 
   constructor(database: DatabaseSync, mail: MailStore) {
-    const columns = shownReportColumns.join(", ");
+    const columns = REPORT_COLUMNS.join(", ");
     this.#mail = mail;
-    this.#timeline = new Timeline<PhishingReport>(database, "phishing_reports", "report_date", shownReportColumns);
+    this.#timeline = new Timeline<PhishingReport>(database, "phishing_reports", "report_date", REPORT_COLUMNS);
     this.#byId = prepareLazily(
       database,
       `SELECT ${columns}, recipients, email_content_url, response_content_url
@@ -58,7 +58,7 @@ export class PhishingReportStore {
   }
 
   /** Returns the mean over the reports of the period whose analysis has finished; 0 if there are none. */
-  meanSecondsToAnalyze(tenantId: number, period: Period): number {
+  getMeanAnalysisSeconds(tenantId: number, period: Period): number {
     this.#mail.ensureGenerated(tenantId, period.until);
     const row = queryFirst<{ mean: number | null }>(this.#meanSeconds(), tenantId, period.since, period.until);
     return row?.mean ?? 0;

@@ -90,7 +90,7 @@ afterAll(async () => {
 });
 
 /** Returns the lines over 80 columns that have a space to break at outside of backticks. */
-function breakableLines(text: string): string[] {
+function findOverlongLines(text: string): string[] {
   return text
     .split("\n")
     .filter((line) => getTextWidth(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
@@ -124,20 +124,20 @@ it.each([
   // Commands to type and diffs aren't wrapped.
   const [text = ""] = stdout.replace(/^ +export PATH=.*/m, "").split(/^--- /m);
   expect(text).toContain(shows);
-  expect(breakableLines(text)).toEqual([]);
+  expect(findOverlongLines(text)).toEqual([]);
 });
 
 it("wraps the stderr report of `drift --revert`", async () => {
   const { stderr } = await run(["drift", "settings/acme.yaml", "--revert"]);
   expect(stderr).toContain(domain("f"));
-  expect(breakableLines(stderr)).toEqual([]);
+  expect(findOverlongLines(stderr)).toEqual([]);
 });
 
 it("wraps the report of `drift --adopt`", async () => {
   const { stderr } = await run(["drift", "settings/acme.yaml", "--adopt", "added", "--dry-run"]);
   expect(stderr).toContain("would be adopted");
   expect(stderr).toContain("more differ");
-  expect(breakableLines(stderr)).toEqual([]);
+  expect(findOverlongLines(stderr)).toEqual([]);
 });
 
 it("wraps the output of `rollout skip`", async () => {
@@ -145,7 +145,7 @@ it("wraps the output of `rollout skip`", async () => {
   const why = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
   const { stdout, stderr } = await run(["rollout", "skip", TENANT, ...why]);
   expect(stdout.replaceAll(/\s+/g, " "), stderr).toContain("over and over OPS-412");
-  expect(breakableLines(stdout)).toEqual([]);
+  expect(findOverlongLines(stdout)).toEqual([]);
 });
 
 async function run(args: readonly string[]): Promise<CommandOutcome> {

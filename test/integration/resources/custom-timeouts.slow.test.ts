@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { holdingTenant } from "../../support/blocking-tenant";
+import { blockingTenant } from "../../support/blocking-tenant";
 import { ManagedResource } from "../../support/managed-resource";
 import { PROVIDER_KIND } from "../../support/provider-process";
 import { sandboxTenant } from "../../support/sandbox-tenant";
@@ -28,7 +28,7 @@ it("completes operations within their timeouts", async () => {
 });
 
 it("applies separate timeouts to update and delete", async () => {
-  await using tenant = await holdingTenant(({ method }) => method === "PATCH" || method === "DELETE");
+  await using tenant = await blockingTenant(({ method }) => method === "PATCH" || method === "DELETE");
   const resource = tenant.provider.resource("allowDenyEntry");
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
@@ -38,7 +38,7 @@ it("applies separate timeouts to update and delete", async () => {
   await expect(tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER)).rejects.toThrow(
     /customTimeouts\.delete of this AllowDenyEntry was exceeded during DELETE .* may have taken effect/,
   );
-  tenant.letGo();
+  tenant.releaseRequests();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
   // A delete that timed out earlier may have taken effect.
   await tenant.provider.nextRun();
@@ -46,17 +46,17 @@ it("applies separate timeouts to update and delete", async () => {
 });
 
 it.runIf(PROVIDER_KIND === "native")("applies a timeout to a refresh", async () => {
-  await using tenant = await holdingTenant(({ method }) => method === "GET");
+  await using tenant = await blockingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
   await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(
     /customTimeouts\.read of this AllowDenyEntry was exceeded/,
   );
-  tenant.letGo();
+  tenant.releaseRequests();
 });
 
 it("keeps completed entries in state when a list times out", async () => {
   let posts = 0;
-  await using tenant = await holdingTenant(({ method }) => {
+  await using tenant = await blockingTenant(({ method }) => {
     if (method === "POST") posts += 1;
     return method === "POST" && posts > 40;
   });
@@ -70,7 +70,7 @@ it("keeps completed entries in state when a list times out", async () => {
   const kept = Object.keys(list.properties?.["entries"] as object);
   expect(kept).toHaveLength(40);
   const sent = posts;
-  tenant.letGo();
+  tenant.releaseRequests();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme").length).toBe(sent);
 
   // A write that timed out took effect, and isn't sent again.
@@ -81,7 +81,7 @@ it("keeps completed entries in state when a list times out", async () => {
 });
 
 it("times out one VIP of a batch without affecting the others", async () => {
-  await using tenant = await holdingTenant(({ method }) => method !== "GET");
+  await using tenant = await blockingTenant(({ method }) => method !== "GET");
   const [brief, other] = ["brief", "other"].map((name) => tenant.provider.resource("vipEmployee", name));
   if (brief === undefined || other === undefined) throw new Error("expected two resources");
   const [{ inputs }, { inputs: others }] = await Promise.all([
@@ -94,7 +94,7 @@ it("times out one VIP of a batch without affecting the others", async () => {
     /customTimeouts\.create of this VipEmployee was exceeded during POST .*, which may have taken effect/,
   );
   expect(tenant.held()).toBe(1);
-  tenant.letGo();
+  tenant.releaseRequests();
   await made;
   expect(tenant.writes()).toHaveLength(1);
   await tenant.provider.nextRun();
@@ -103,7 +103,7 @@ it("times out one VIP of a batch without affecting the others", async () => {
 });
 
 it("doesn't exclude a VIP whose queued removal timed out", async () => {
-  await using tenant = await holdingTenant(({ path }) => path.endsWith("/remove"));
+  await using tenant = await blockingTenant(({ path }) => path.endsWith("/remove"));
   const { provider } = tenant;
   const people = ["yuki.sato@acme.example", "diego.santos@acme.example"] as const;
   const vips = await Promise.all(
@@ -121,7 +121,7 @@ it("doesn't exclude a VIP whose queued removal timed out", async () => {
   await expect(brief.delete(second.id, second.properties, second.inputs, BRIEF)).rejects.toThrow(
     /customTimeouts\.delete of this VipEmployee was exceeded, and no write was sent/,
   );
-  tenant.letGo();
+  tenant.releaseRequests();
   await removed;
   expect(tenant.sandbox.exclusions("acme")).toEqual([first.email]);
   // The second entry isn't mistaken for the one being removed.

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { holdingTenant } from "../../support/blocking-tenant";
+import { blockingTenant } from "../../support/blocking-tenant";
 
 /**
  * The timeout, in seconds, of operations that must exceed it; the requests they wait for are held until the test
@@ -10,7 +10,7 @@ const BRIEF = 1;
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
 it("adopts an entry whose create timed out in the next run", async () => {
-  await using tenant = await holdingTenant(({ method }) => method !== "GET");
+  await using tenant = await blockingTenant(({ method }) => method !== "GET");
   const resource = tenant.provider.resource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
   // The first request of a process takes longer.
@@ -18,7 +18,7 @@ it("adopts an entry whose create timed out in the next run", async () => {
   await expect(resource.create(inputs, { seconds: BRIEF })).rejects.toThrow(
     /^The operation timed out before the service responded: the timeout of 1 s of customTimeouts\.create of this AllowDenyEntry was exceeded during POST .*allow_deny_entries.*, which may have taken effect\. Nothing more is sent\. You can safely run again: .* \[ERR_CUSTOM_TIMEOUT\]$/,
   );
-  tenant.letGo();
+  tenant.releaseRequests();
   await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
   tenant.trace();
   await tenant.provider.nextRun();
@@ -28,7 +28,7 @@ it("adopts an entry whose create timed out in the next run", async () => {
 
 it("never sends a create that timed out during a shared read", async () => {
   // The read fails after the short timeout has passed, so it is retried for the other operation only.
-  await using tenant = await holdingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
+  await using tenant = await blockingTenant(({ method, query }) => method === "GET" && query["list"] === "deny", {
     status: 503,
     body: { error: "down" },
   });
@@ -44,7 +44,7 @@ it("never sends a create that timed out during a shared read", async () => {
   await expect.poll(() => tenant.held()).toBe(1);
   const made = other.create(others);
   await ended;
-  tenant.letGo();
+  tenant.releaseRequests();
   const { id, properties } = await made;
   // Late enough that the abandoned request would have been sent by now.
   await other.delete(id, properties);

@@ -11,7 +11,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { deeds, expectWhole, JournalStory, targetOf } from "../../support/journal-story";
+import { deeds, expectConsistent, JournalModelTest, targetOf } from "../../support/journal-story";
 import { stories } from "../../support/scale";
 
 const NO_FILES = { bundle: new Map<string, Uint8Array>(), directory: "." };
@@ -26,7 +26,7 @@ it("matches its model after every operation and crash", async () => {
   await fc.assert(
     fc.asyncProperty(deeds(), async (all) => {
       const file = join(directory, `story-${count++}.sqlite`);
-      const story = await JournalStory.begin(async () => await openSqlite(file), `https://${count}.example`);
+      const story = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {
         for (const deed of all) await story.do(deed);
         await story.compare();
@@ -46,7 +46,7 @@ it("keeps acknowledged writes when its process is killed", async () => {
   const names = Array.from({ length: 120 }, (_, index) => `tenant-${index}`);
   const journal = await Journal.open(await openSqlite(file));
   const id = await journal.create(
-    specOf(names),
+    createSpec(names),
     names.map((name) => targetOf(name, "https://a.example")),
   );
   await journal.recordPlans(
@@ -60,18 +60,18 @@ it("keeps acknowledged writes when its process is killed", async () => {
     await work(file, id, finishedTenants, kills % 7);
     const states = new Map((await journal.listTenants(id)).map(({ name, state }) => [name, state]));
     for (const name of finishedTenants) expect(states.get(name), name).toBe("done");
-    await expectWhole(journal, id, names);
+    await expectConsistent(journal, id, names);
   }
   await work(file, id, finishedTenants, undefined);
   expect((await journal.getRollout(id)).state).toBe("done");
   for (const { name, state } of await journal.listTenants(id)) expect(state, name).toBe("done");
-  await expectWhole(journal, id, names);
+  await expectConsistent(journal, id, names);
   await journal.close();
 });
 
 it("rejects the result of a superseded attempt", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "fenced.sqlite")));
-  const id = await journal.create(specOf(["acme"]), [targetOf("acme", "https://a.example")]);
+  const id = await journal.create(createSpec(["acme"]), [targetOf("acme", "https://a.example")]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.completePlanning(id, "d", NO_FILES);
   const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
@@ -104,7 +104,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "goes-on.sqlite")));
   const names = ["acme", "birch"];
   const id = await journal.create(
-    specOf(names),
+    createSpec(names),
     names.map((name) => targetOf(name, "https://a.example")),
   );
   await journal.recordPlans(
@@ -160,7 +160,7 @@ it("uses as many statements as the rollout simulation counts", async () => {
   const database = new CrashingDatabase(await openSqlite(join(directory, "statements.sqlite")));
   const journal = await Journal.open(database);
   const address = "https://a.example";
-  const spec: RolloutSpec = { ...specOf(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
+  const spec: RolloutSpec = { ...createSpec(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
   const id = await journal.create(spec, [targetOf("acme", address)]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.start(id, { retry: false });
@@ -187,7 +187,7 @@ it("uses as many statements as the rollout simulation counts", async () => {
 it("rejects a tenant that is in no wave", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "no-wave.sqlite")));
   const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
-  await expect(journal.create(specOf(["acme"]), targets)).rejects.toThrow(`"left-out" isn't in any wave`);
+  await expect(journal.create(createSpec(["acme"]), targets)).rejects.toThrow(`"left-out" isn't in any wave`);
   await journal.close();
 });
 
@@ -243,7 +243,7 @@ async function work(
   expect(signal ?? code).toBe(tenants === undefined ? 0 : "SIGKILL");
 }
 
-function specOf(tenants: readonly string[]): RolloutSpec {
+function createSpec(tenants: readonly string[]): RolloutSpec {
   const plain = { maxConcurrent: 6, tolerated: 0, soakMs: 0, gate: false };
   const half = Math.ceil(tenants.length / 2);
   return {

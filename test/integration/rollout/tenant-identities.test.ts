@@ -282,6 +282,29 @@ it("adds a tenant that a rollout read by a wrong key once a person accepts it", 
   expect(accepted.code, accepted.stderr).toBe(0);
 });
 
+it("names the stack of a removed tenant that is added under another name", async () => {
+  await using fleet = await RememberedFleet.start();
+  fleet.environment = { STRANGER_KEY: keyOf("former") };
+  const { code, stderr } = await fleet.run({}, "tenant", "add", "stranger", "--no-baseline", "--dry-run");
+  expect(code, stderr).toBe(2);
+  const text = stderr.replaceAll(/\s+/g, " ");
+  expect(text).toContain(
+    '"stranger" is the tenant of the stack "former", which no tenant in the targets file uses now',
+  );
+  expect(text).toContain("`email-security tenant rename former stranger --database j.db`");
+});
+
+it("calls a wrong settings file wrong, and not the tenant's own key", async () => {
+  await using fleet = await RememberedFleet.start(true);
+  fleet.directory.write("settings/acme.yaml", "version: 1\nownDomains: [globex.example]\ninclude: [baseline.yaml]\n");
+  const { stdout } = await fleet.run({}, "fleet", "status", "--format", "json");
+  const [acme] = (JSON.parse(stdout) as Read).tenants;
+  expect(acme).toMatchObject({ syncStatus: "unusable", error: { code: "ERR_CONFIGURATION" } });
+  expect(acme?.error?.message).toMatch(
+    /^The key is the tenant's own, according to the rollout \S+, but its settings file/,
+  );
+});
+
 it("recognizes an unknown tenant's key by its VIPs", async () => {
   await using fleet = await RememberedFleet.start(true);
   const keys = { acme: keyOf("stranger") };

@@ -31,7 +31,7 @@ export async function begun(
 ): Promise<Begun> {
   const journal = await Journal.open(await openPostgres(postgres.url));
   const queue = await openPgBossQueue(postgres.url, { log: () => {} });
-  const spec = specOf(name, waves, maxAtService);
+  const spec = createSpec(name, waves, maxAtService);
   const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
   const id = await journal.create(spec, targets);
   const summary = {
@@ -76,7 +76,7 @@ export async function begun(
   };
 }
 
-function specOf(
+function createSpec(
   name: string,
   waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
   maxConcurrent: number,

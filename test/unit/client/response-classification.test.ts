@@ -9,7 +9,7 @@ import {
   SCOPES,
 } from "../../../provider/client/response-classification";
 import { getFailureHandling, MAX_ATTEMPTS, MAX_RATE_LIMITED_ATTEMPTS } from "../../../provider/client/retry-policy";
-import { BestEffortRunner } from "../../../provider/resources/lifecycle/best-effort-runner";
+import { BulkRunner } from "../../../provider/resources/lifecycle/best-effort-runner";
 import { deliverNotice } from "../../../provider/rollout/notify/deliver-notice";
 import { getReceivers } from "../../../provider/rollout/notify/receivers";
 import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
@@ -222,7 +222,7 @@ async function addressHealthDecides(error: EmailSecurityError) {
 
 /** Returns the number of consecutive failures after which the rest of a list is not attempted. */
 async function listDecides(error: ServiceError): Promise<number | undefined> {
-  const all = new BestEffortRunner<number>({ atATime: 1 });
+  const all = new BulkRunner<number>({ atATime: 1 });
   let attempts = 0;
   const work = (): Promise<void> => {
     attempts += 1;
@@ -268,7 +268,7 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
     isDown: isShared,
     isUnreachable: isShared,
   });
-  expect(await listDecides(ofPost)).toBe(effects.abandonsListAfter);
+  expect(await listDecides(ofPost)).toBe(effects.maxConsecutiveFailures);
 });
 
 it("retries notices as the response class prescribes", async () => {

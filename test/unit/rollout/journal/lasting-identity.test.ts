@@ -7,7 +7,7 @@ import {
   mayEmptyTenant,
 } from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
-import { compareReadingWith, isReplacedTenant } from "../../../../provider/rollout/targets/tenant-replacement";
+import { createIdentityComparator, isDifferentTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
 const AT = "https://mail.example";
 const NOW = "2026-11-21T00:00:00.000Z";
@@ -43,9 +43,9 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
   const summary = { planned, identity, ...(lasting && { lasting }) } as TenantSummary;
   const known = getLastingIdentity(summary);
   const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
-  return await isReplacedTenant(
+  return await isDifferentTenant(
     { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
-    compareReadingWith(AT, now),
+    createIdentityComparator(AT, now),
   );
 }
 

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { emailSecurity } from "../../support/command";
+import { LintedDirectory } from "../../support/linted-directory";
+import { tenantWith } from "../../support/scenario-tenant";
+
+/* Commands that read a fleet show their progress if the service is slow. */
+
+it.each([
+  ["fleet", "status"],
+  ["find", "evil.example", "--all"],
+])("shows the progress of `%s`", async (...args) => {
+  await using sandbox = await startSandbox({
+    scenario: { name: "fleet", tenants: [tenantWith("acme", [])] },
+    intercept: async () => {
+      await sleep(2_500);
+      return undefined;
+    },
+  });
+  using directory = new LintedDirectory({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
+tenants: { acme: {} }
+`,
+    "settings/acme.yaml": "version: 1\n",
+  });
+  const environment = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
+  const { stdout, stderr } = await emailSecurity(directory.root, args, environment);
+  expect(stderr).toContain("Reading tenants …\n");
+  expect(stdout).not.toContain("Reading tenants");
+});
