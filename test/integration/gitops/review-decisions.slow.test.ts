@@ -124,7 +124,7 @@ it("writes nothing for an invalid decision", async () => {
       "either `email-security review drop base.example --reason x --file base.yaml`, for all tenants that include it, or write `remove: {deny: [base.example]}`",
     ],
     [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files; first run"],
-    [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
+    [["extend", "evil.example", "--reason", "x"], "Missing --for: give a term, such as 90d."],
     [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason contains text that a terminal"],
     [["keep", "evil.example", "--reason", "x", "--by", " "], "--by has no content"],
   ];
