@@ -58,7 +58,7 @@ function getUnmatchableReason(text: string, prefix: string): string | undefined 
 }
 
 /**
- * RFC 5952 text has no dot and no leading zero. Without a `::`, a run of zero groups is almost always a mistake. Beside a
+ * RFC 5952 text has no dot and no leading zero. Without a `::`, a run of zero groups is almost always a mistake. Next to a
  * `::`, a run that is no longer stays: `2001:db8::1:0:0:1`.
  */
 function isNonCanonicalIPv6Wildcard(text: string): boolean {

@@ -32,7 +32,7 @@ import {
   formatToleratedConflicts,
   getStoredConflictWarnings,
   logContradictions,
-  logItemsDeclaredElsewhere,
+  logDeclaredElsewhere,
   logKeptItems,
   logToleratedConflicts,
   logUndeclaredItems,
@@ -242,7 +242,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       }
       if (context.successor?.findRemovalBlockers !== undefined)
         await assertReplacementAllowed(ownContent, context.successor.findRemovalBlockers, context);
-      logItemsDeclaredElsewhere(resource, ownContent, inputs, context);
+      logDeclaredElsewhere(resource, ownContent, inputs, context);
       const plan = { declared: {}, known: content, removals: Object.entries(ownContent) };
       if (isPlanEnforced(context)) await assertListInPlan(plan, inputs, context);
       await context.confirmTenant(resource.list, { isRemoval: true });

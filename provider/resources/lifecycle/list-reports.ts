@@ -24,7 +24,7 @@ export function logKeptItems(
   );
 }
 
-export function logItemsDeclaredElsewhere<Inputs extends ListInputs>(
+export function logDeclaredElsewhere<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   content: EncodedList,
   inputs: Inputs,

@@ -43,7 +43,7 @@ it("is acquired by a waiting process when its holder is killed", async () => {
   expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
 
-it("is taken over from another host once it is stale", async () => {
+it("is acquired from another host once it is stale", async () => {
   using workshop = new Workshop();
   const path = join(workshop.directory, "lock");
   writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));
