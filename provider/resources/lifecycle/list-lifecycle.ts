@@ -35,7 +35,7 @@ import {
   logDeclaredElsewhere,
   logKeptItems,
   logToleratedConflicts,
-  logUndeclaredItems,
+  logUndeclared,
   NEXT_RUN_FAILS_ADVICE,
 } from "./list-reports";
 import type { ItemFailure, ListInputs, ListPlan, ListResource } from "./list-resource";
@@ -349,8 +349,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
     }
     if (inputs.onDelete === "keep") logKeptItems(kind, known, declaredContent, context);
     const hasContradictions =
-      canPruneAny(inputs.mode) &&
-      (await logUndeclaredItems(resource, { ...known, ...declaredContent }, inputs, context));
+      canPruneAny(inputs.mode) && (await logUndeclared(resource, { ...known, ...declaredContent }, inputs, context));
     const namedConflicts = await logToleratedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
     const state = {
       ...buildListResourceState(inputs, sortListByKey(content)),

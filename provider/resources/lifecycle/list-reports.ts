@@ -127,7 +127,7 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
  *
  * @returns whether some contradict the declared content. The next run then checks and reports again.
  */
-export async function logUndeclaredItems<Inputs extends ListInputs>(
+export async function logUndeclared<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   known: EncodedList,
   inputs: Inputs,
