@@ -7,7 +7,7 @@ export interface PresentNames {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** Reads the present names of tenants, by which people refer to them. Undefined if the file can't be read. */
+/** Reads the tenants' current names, by stack. Undefined if the file can't be read. */
 export function readPresentNames(file: string): PresentNames | undefined {
   try {
     const { project, targets } = readTargets(file);
