@@ -256,18 +256,24 @@ export class RolloutPlanner {
 
   /**
    * Returns a function that reads the identities that earlier rollouts recorded: from the journal, and for other stacks
-   * from state files that are readable here.
+   * from state files that are readable here. Reads those of the declared tenants once.
    *
    * @param declaredTargets all tenants of the targets file.
    */
   #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadIdentityRecords {
     const { journal, environment } = this.#context;
-    return async (targets) => {
+    const read: ReadIdentityRecords = async (targets) => {
       const { fingerprint: backend, url } = resolveStateBackend(environment, getProjectDirectory(source));
       const readMemory: ReadIdentityRecords = async (scope) =>
         await readIdentityRecords(journal.database, { project, backend }, declaredTargets, scope);
       const readMarker = ({ stack }: Target) => readMarkerFile({ backend: url, project, stack });
       return await addMarkerRecords(readMemory, declaredTargets, readMarker)(targets);
+    };
+    let declaredRecords: ReturnType<ReadIdentityRecords> | undefined;
+    return async (scope) => {
+      if (scope === "all") return await read(scope);
+      declaredRecords ??= read(scope);
+      return await declaredRecords;
     };
   }
 }

@@ -36,11 +36,14 @@ export function createMovedStackCheck(options: MovedStackOptions): MovedStackChe
   return async (target, marker) => {
     if (marker === undefined) return undefined;
     recordsPromise ??= journal.listRollouts();
-    const records = (await recordsPromise).filter(({ spec }) => spec.backend === backend);
-    const formerProject = records.find(({ id }) => id === marker.rollout)?.spec.project;
-    if (formerProject === undefined || formerProject === project) return undefined;
+    const records = await recordsPromise;
+    const markedSpec = records.find(({ id }) => id === marker.rollout)?.spec;
+    if (markedSpec === undefined || markedSpec.backend !== backend || markedSpec.project === project) return undefined;
+    const formerProject = markedSpec.project;
     formerProjects.add(formerProject);
-    const openRollouts = records.filter(({ spec, state }) => spec.project === formerProject && isOpenState(state));
+    const openRollouts = records.filter(
+      ({ spec, state }) => spec.backend === backend && spec.project === formerProject && isOpenState(state),
+    );
     return (
       (await findSkipBlocker(target, formerProject, options)) ??
       (await findRolloutBlocker(target, formerProject, openRollouts, options))

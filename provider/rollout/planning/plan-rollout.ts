@@ -24,7 +24,6 @@ import { findSameKeys, SameKeyError } from "../targets/same-key";
 import { findServiceLimit } from "../targets/service-limit";
 import {
   addMarkerRecords,
-  type IdentityRecords,
   type ReadIdentityRecords,
   SameTenantError,
   validateTenantIdentities,
@@ -60,7 +59,7 @@ export interface PlanRolloutOptions {
   readonly files?: PackedFiles;
   /** Plans one tenant. Default: plans it by its settings file. */
   readonly planTenant?: TenantPlanner;
-  /** Reads what earlier rollouts recorded about tenants. Default: nothing. */
+  /** Reads what earlier rollouts recorded about tenants; called for each tenant. Default: nothing. */
   readonly memory?: ReadIdentityRecords;
   /**
    * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
@@ -194,13 +193,8 @@ export async function planRollout(
     const newTargets: Target[] = [];
     const partlyMatching = new Map<Target, number>();
     const { memory = async () => new Map() } = options;
-    let remembering: Promise<IdentityRecords> | undefined;
-    const readIdentityRecords = async (): Promise<IdentityRecords> => {
-      remembering ??= memory("declared");
-      return await remembering;
-    };
     const context: PlanningContext = {
-      readIdentityRecords,
+      readIdentityRecords: async () => await memory("declared"),
       // The tenant's identity may be known even though the plan doesn't contain it.
       onReplacedTenant: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, matchCount) => {
@@ -268,9 +262,8 @@ export async function planRollout(
       guards.push({ tenant: target.name, guard });
       reportedTenants.add(target.name);
     });
-    const recall: ReadIdentityRecords = async (of) => await (of === "declared" ? readIdentityRecords() : memory(of));
     const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
-    const known = addMarkerRecords(recall, [...identities.keys()], (target) => markers.get(target));
+    const known = addMarkerRecords(memory, [...identities.keys()], (target) => markers.get(target));
     const found = await validateTenantIdentities(identities, known, isAccepted);
     const isUnreported = ({ name }: { readonly name: string }): boolean => !reportedTenants.has(name);
     const sameTenants = found.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
