@@ -61,3 +61,7 @@ it("converges two concurrent stacks with equal declarations without duplicates",
 it("creates 200 parallel resources with one request each and shared reads", async () => {
   await manyAtOnce(200, { isLeftAlone: false });
 });
+
+it("creates 60 parallel resources with one request each and shared reads", async () => {
+  await manyAtOnce(60, { isLeftAlone: true });
+});

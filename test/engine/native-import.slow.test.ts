@@ -135,3 +135,10 @@ it.skipIf(missing)(
     await imports(COUNT, [EACH, WHOLE_LISTS]);
   },
 );
+
+it.skipIf(missing)(
+  `imports 250 entries in ⌈N/200⌉ requests and prints a program without changes${skipped}`,
+  async () => {
+    await imports(250, [EACH]);
+  },
+);

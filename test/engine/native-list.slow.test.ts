@@ -6,7 +6,16 @@ import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
 import { EmptyDirectory } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
-import { bad, entriesIn, entriesOf, expectRepaired, expectThree, listProject, writesOf } from "./native-list";
+import {
+  bad,
+  byItsEntries,
+  entriesIn,
+  entriesOf,
+  expectRepaired,
+  expectThree,
+  listProject,
+  writesOf,
+} from "./native-list";
 
 it("keeps progress when the service refuses one of 5,000 entries", async () => {
   let isBroken = true;
@@ -99,4 +108,8 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     "pulumi:providers:email-security other",
   ]);
   await project.up("--expect-no-changes");
+});
+
+it("previews, applies and repairs a list of 300 by entry", async () => {
+  await byItsEntries(300);
 });

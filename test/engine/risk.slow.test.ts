@@ -58,3 +58,24 @@ it("checks risks against the own domains of each Provider", async () => {
   await project.write(program(entry("acme.com")));
   await project.succeed("preview");
 });
+
+it("rejects risky entries in a preview without any request", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: program(LISTS("")),
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
+  const refused = await project.run("preview");
+  expect(refused.code).not.toBe(0);
+  // The engine may stop at the first rejected resource.
+  expect(refused.output).toContain("which is refused (allow-look-alike, acme.example): ");
+  expect(sandbox.requests).toEqual([]);
+
+  await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
+  const accepted = await project.succeed("preview", "--diff");
+  expect(accepted).toContain("+ 3 to create");
+  expect(accepted).toMatch(/acceptRisk\s*: "Our test"/);
+  expect(accepted).toMatch(/acme\.net\s*: "allow \(risk accepted: Until May\): INC-7"/);
+  expect(sandbox.requests).toEqual([]);
+});
