@@ -2,7 +2,12 @@ import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { findDefaultFile } from "../../cli/plan-options";
 import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
-import { createTargetsOption, DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
+import {
+  createTargetsOption,
+  createTenantOption,
+  DEFAULT_TARGETS_FILE,
+  resolveNamedTenant,
+} from "../../cli/tenant-options";
 import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
 import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
@@ -44,10 +49,7 @@ export function addFileOptions(command: Command): Command {
         "--file <file>",
         "Use this settings file (default: settings.yaml, or the only file in settings that no other includes)",
       )
-      .option(
-        "--tenant <name>",
-        "Use this tenant of tenants.yaml (see --targets), with its settings file, address and key",
-      )
+      .addOption(createTenantOption())
       .addOption(createTargetsOption())
       .option("--baseline", "Change the included file (baseline) instead, for all tenants that include it")
       .option("--offline", "Don't send any request to the service"),

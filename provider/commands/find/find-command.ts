@@ -10,7 +10,7 @@ import { readStdinValues } from "../../cli/standard-input";
 import {
   addRepeatableSelectionOptions,
   collectValues,
-  DEFAULT_TARGETS_FILE,
+  createTargetsOption,
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
@@ -30,7 +30,7 @@ interface FindOptions extends SelectionOptions, JournalOptions, OutputOptions<(t
   readonly offline?: boolean;
   readonly stack?: string;
   readonly all?: boolean;
-  readonly targets?: string;
+  readonly targets: string;
   readonly maxConcurrent: number;
   readonly today?: string;
 }
@@ -58,8 +58,8 @@ export function createFindCommand(): Command {
     )
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
-    .option("--all", "Search all tenants of the targets file")
-    .option("--targets <file>", `Search all tenants of this file (default: ${DEFAULT_TARGETS_FILE})`);
+    .option("--all", "Search all tenants of the targets file; --targets and options that select tenants imply it")
+    .addOption(createTargetsOption());
   addRepeatableSelectionOptions(command).option(
     "--max-concurrent <number>",
     "Read this many tenants at once",
@@ -87,7 +87,7 @@ export function createFindCommand(): Command {
   });
 }
 
-async function runFindCommand(values: readonly string[], options: FindOptions): Promise<ExitCode> {
+async function runFindCommand(values: readonly string[], options: FindOptions, command: Command): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
   const { parseQueries } = await import("../../gitops/find/parse-queries.js");
   const { Matcher } = await import("../../gitops/find/matcher.js");
@@ -95,7 +95,8 @@ async function runFindCommand(values: readonly string[], options: FindOptions): 
   const queries = parseQueries(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
-  const tenants = isFleetSearch(options) ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
+  const isFleet = isFleetSearch(options, command.getOptionValueSource("targets") !== "default");
+  const tenants = isFleet ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
@@ -118,9 +119,8 @@ function expandValue(value: string): readonly string[] {
   return value === "-" ? readStdinValues() : [value];
 }
 
-function isFleetSearch({ all, targets, only, except, label, file, stack }: FindOptions): boolean {
-  // A tenant selection implies the targets file.
-  const isAll = all === true || [targets, only, except, label].some((option) => option !== undefined);
+function isFleetSearch({ all, only, except, label, file, stack }: FindOptions, isTargetsFileGiven: boolean): boolean {
+  const isAll = all === true || isTargetsFileGiven || [only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
       "--file and --stack are of one tenant; leave them out to search all tenants of the targets file.",
@@ -199,7 +199,7 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
   const { offline, maxConcurrent: concurrency, today } = options;
   const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
-  const targetsFile = readTargets(options.targets ?? DEFAULT_TARGETS_FILE);
+  const targetsFile = readTargets(options.targets);
   const { targets, services } = targetsFile;
   const selected = selectTargets(targets, parseSelection(options));
   const searchOptions = { concurrency, ...omitUndefined({ today }) };
