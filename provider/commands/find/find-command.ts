@@ -15,11 +15,11 @@ import {
   type SelectionOptions,
 } from "../../cli/tenant-options";
 import { ConfigurationError, type SettingsClient } from "../../client";
-import type { TenantMatches } from "../../gitops/find/find-schema";
-import type { Matcher } from "../../gitops/find/matcher";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
+import type { TenantMatches } from "./find-schema";
+import type { Matcher } from "./matcher";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
@@ -89,9 +89,9 @@ export function createFindCommand(): Command {
 
 async function runFindCommand(values: readonly string[], options: FindOptions, command: Command): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
-  const { parseQueries } = await import("../../gitops/find/parse-queries.js");
-  const { Matcher } = await import("../../gitops/find/matcher.js");
-  const { FIND_FORMAT } = await import("../../gitops/find/find-schema.js");
+  const { parseQueries } = await import("./parse-queries.js");
+  const { Matcher } = await import("./matcher.js");
+  const { FIND_FORMAT } = await import("./find-schema.js");
   const queries = parseQueries(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
@@ -102,7 +102,7 @@ async function runFindCommand(values: readonly string[], options: FindOptions, c
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./find-text.js")).renderFindText(report, columns),
     csv: async () => (await import("./find-csv.js")).renderFindCsv(report),
-    json: async () => (await import("../../gitops/find/find-schema.js")).formatFindJson(report),
+    json: async () => (await import("./find-schema.js")).formatFindJson(report),
   });
   if (!isComplete) {
     const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
@@ -130,7 +130,7 @@ function isFleetSearch({ all, only, except, label, file, stack }: FindOptions, i
 }
 
 async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantMatches> {
-  const { findTenantMatches, readMatchingRows } = await import("../../gitops/find/find-tenant-matches.js");
+  const { findTenantMatches, readMatchingRows } = await import("./find-tenant-matches.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const { offline, stack, today } = options;
   const file = options.file ?? (await findOptionalFile(offline === true));
@@ -195,7 +195,7 @@ async function readStack(name: string) {
 async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantMatches[]> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { findInFleet } = await import("../../fleet/find-in-fleet.js");
+  const { findInFleet } = await import("./find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
   const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");

@@ -70,7 +70,7 @@ async function runWhyCommand(
 ): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
   const { refang } = await import("../../settings/refang.js");
-  const { parseWildcardOrRange } = await import("../../gitops/find/parse-queries.js");
+  const { parseWildcardOrRange } = await import("../find/parse-queries.js");
   const parsed = refang(input);
   const value = parseWildcardOrRange(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
   if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);
