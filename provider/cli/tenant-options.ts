@@ -12,6 +12,11 @@ export function createTargetsOption(): Option {
   return new Option("--targets <file>", "Read the tenants from this file").default(DEFAULT_TARGETS_FILE);
 }
 
+/** Creates the option that names one tenant of the targets file. */
+export function createTenantOption(): Option {
+  return new Option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key");
+}
+
 /** The selection of tenants from the targets file. */
 export interface SelectionOptions {
   readonly only?: readonly string[];

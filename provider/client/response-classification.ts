@@ -86,7 +86,8 @@ export const UNKNOWN_AUTHORITY_CODES: readonly string[] = [
 /** TLS errors for a peer that doesn't use TLS. */
 export const NOT_TLS_CODES: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
 
-const BAD_CERTIFICATE_CODES = [
+/** TLS errors that no retry resolves. */
+export const BAD_CERTIFICATE_CODES: readonly string[] = [
   "CERT_NOT_YET_VALID",
   "CERT_HAS_EXPIRED",
   "ERR_TLS_CERT_ALTNAME_INVALID",

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { buildSettingsJsonSchema } from "../files/settings-schema";
 import { statusSchema } from "../fleet/status/status-schema";
 import { driftSchema } from "../gitops/drift-schema";
-import { findSchema } from "../gitops/find/find-schema";
 import { whySchema } from "../gitops/why-schema";
 import { planSchema } from "../plan/plan-schema";
 import { detailsSchema, differenceSchema, historySchema } from "../rollout/model/history-schema";
 import { reportSchema } from "../rollout/model/rollout-report";
 import { noticeSchema } from "../rollout/notify/notice";
 import { buildTenantsJsonSchema } from "../rollout/targets/targets-schema";
+import { findSchema } from "./find/find-schema";
 import { reviewSchema } from "./review/review-schema";
 
 /** The schemas of the commands' JSON output, by name. */

@@ -24,6 +24,8 @@ interface ElementField {
   readonly json?: z.ZodType;
   /** Column titles in tables, in lower case and without spaces. */
   readonly columns: readonly string[];
+  /** The option that sets the field in all commands that declare elements. Undefined if it has its own rules, or none. */
+  readonly option: readonly [flags: string, description: string] | undefined;
   /** Parses a cell; undefined for a default value. Default: the text itself. */
   readonly parseCell?: (cell: string) => unknown;
   /** Whether only entries have the field. Default: VIPs have it too. */
@@ -45,6 +47,7 @@ export const ELEMENT_FIELDS = {
       .refine((text) => /[^\p{C}\p{Z}]/u.test(text), EMPTY_TEXT_ERROR)
       .describe("The reason for the entry. The service stores it and shows it in its console."),
     json: z.string(),
+    option: ["--comment <text>", "Set the comment, which the service stores"],
     columns: ["comment", "comments", "reason", "note", "notes", "description", "why"],
   },
   ticket: {
@@ -53,6 +56,7 @@ export const ELEMENT_FIELDS = {
       "The ticket with the request and the decision, such as INC-1042. Not sent to the service.",
     ),
     json: z.string(),
+    option: ["--ticket <text>", "Set the ticket for the decision, such as INC-1042"],
     columns: ["ticket", "tickets", "ticketnumber", "incident", "change", "case"],
     isMetadata: true,
   },
@@ -60,6 +64,7 @@ export const ELEMENT_FIELDS = {
     label: "owner",
     schema: singleLineTextField("a text").describe("The owner of the entry. Not sent to the service."),
     json: z.string(),
+    option: ["--owner <name>", "Set the person who is responsible for the entry"],
     columns: ["owner", "requestedby", "requester", "responsible"],
     isKeptOnMove: true,
     isMetadata: true,
@@ -70,6 +75,7 @@ export const ELEMENT_FIELDS = {
       "The second person, who reviewed the entry and agreed. Not sent to the service.",
     ),
     json: z.string(),
+    option: ["--approved-by <name>", "Set the person, other than the owner, who approved the entry"],
     columns: ["approvedby", "approver", "approval"],
     isMetadata: true,
   },
@@ -82,6 +88,7 @@ export const ELEMENT_FIELDS = {
       })
       .describe("The last day (UTC) on which it is declared, such as 2027-03-31, or never."),
     json: jsonTextField("The last day (UTC), or never."),
+    option: undefined,
     columns: [
       "expires",
       "expiry",
@@ -105,6 +112,7 @@ export const ELEMENT_FIELDS = {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
       .describe(`The verdicts that the entry overrides: global or graymail. Default: ${DEFAULT_VERDICT_SCOPE}.`),
+    option: undefined,
     columns: ["scope", "verdictscope"],
     parseCell: parseScopeCell,
     isEntryOnly: true,
@@ -114,6 +122,7 @@ export const ELEMENT_FIELDS = {
     schema: z
       .enum(ENTRY_TYPES, { error: (issue) => formatFieldError(issue.input, formatChoices(ENTRY_TYPES)) })
       .describe("The type of the value. Inferred from the value by default."),
+    option: undefined,
     columns: ["type", "entrytype", "kind"],
     parseCell: parseTypeCell,
     isEntryOnly: true,
@@ -124,6 +133,7 @@ export const ELEMENT_FIELDS = {
       "The reason to accept the risk of an entry that would otherwise be rejected. Not sent to the service.",
     ),
     json: jsonTextField("The reason to accept its risk."),
+    option: undefined,
     columns: ["acceptrisk", "acceptedrisk", "riskaccepted", "riskacceptance"],
     isEntryOnly: true,
   },
@@ -165,6 +175,12 @@ export const METADATA_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
 export const TEXT_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
   (name): name is TextFieldName => "json" in ELEMENT_FIELDS[name],
 );
+
+/** The command-line options that set fields. */
+export const FIELD_OPTIONS = ELEMENT_FIELD_NAMES.flatMap((name) => {
+  const { option }: ElementField = ELEMENT_FIELDS[name];
+  return option === undefined ? [] : [option];
+});
 
 /** The schema of an entry's fields in addition to its value. */
 export const ENTRY_SHAPE = buildFieldShape(ELEMENT_FIELD_NAMES);

@@ -5,8 +5,8 @@ import type { Finding } from "./finding";
 import type { YamlSource } from "./yaml-source";
 
 /** The format of a kind of file. */
-export interface FileFormat {
-  readonly schema: z.ZodType;
+export interface FileFormat<Content = unknown> {
+  readonly schema: z.ZodType<Content>;
   /** Common wrong keys, in lower case without hyphens and underscores, and the correct key. */
   readonly aliases: Readonly<Record<string, string>>;
   /** Replaces the finding of an issue, for example if the value must not be shown. Called once per unknown key. */

@@ -40,7 +40,10 @@ export interface AllowDenyEntryArgs {
  * @example
  * new AllowDenyEntry("partner", { list: "allow", value: "partner.example", comment: "Contract 2026-114" });
  */
-export class AllowDenyEntry extends pulumi.CustomResource {
+export class AllowDenyEntry
+  extends pulumi.CustomResource
+  implements Record<Exclude<keyof AllowDenyEntryArgs, "adopt">, pulumi.Output<unknown>>
+{
   /** The actual list. */
   declare readonly list: pulumi.Output<List>;
   /** The value as written. */
@@ -76,7 +79,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       ...outputs,
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: buildSerializedProvider("allowDenyEntry"),
-    };
+    } satisfies Record<Exclude<keyof AllowDenyEntryArgs, "adopt">, unknown> & Readonly<Record<string, unknown>>;
     const restoreTraces = shortenTraces();
     try {
       super(getDynamicType("AllowDenyEntry"), name, properties, opts);

@@ -25,7 +25,10 @@ export interface VipEmployeeArgs {
  * @example
  * new VipEmployee("ceo", { email: "ceo@company.example", comment: "Chief executive" });
  */
-export class VipEmployee extends pulumi.CustomResource {
+export class VipEmployee
+  extends pulumi.CustomResource
+  implements Record<Exclude<keyof VipEmployeeArgs, "onDelete">, pulumi.Output<unknown>>
+{
   /** The mailbox as written. */
   declare readonly email: pulumi.Output<string>;
   /** The actual comment. Undefined if there is none. */
@@ -63,7 +66,7 @@ export class VipEmployee extends pulumi.CustomResource {
       ...outputs,
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: buildSerializedProvider("vipEmployee"),
-    };
+    } satisfies Record<Exclude<keyof VipEmployeeArgs, "onDelete">, unknown> & Readonly<Record<string, unknown>>;
     const restoreTraces = shortenTraces();
     try {
       super(getDynamicType("VipEmployee"), name, properties, opts);

@@ -50,7 +50,6 @@ export interface PlanRequest extends TargetSelection {
   readonly maxConcurrent?: number;
   /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
-  readonly alwaysRunEngine?: boolean;
   /** The tenants whose mail is searched for evidence about the changes. Default: none. */
   readonly mail?: MailScope;
   /** The purpose of the rollout. Default: to apply the files. */
@@ -195,7 +194,7 @@ export class RolloutPlanner {
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"> &
+    request: Pick<PlanRequest, "maxConcurrent" | "mail" | "onProgress" | "onMail" | "stopping"> &
       Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
@@ -215,7 +214,7 @@ export class RolloutPlanner {
     const broker = new RateLimitBroker(journal.database);
     shortenBusyTimeoutOnStop(journal.database, request);
     try {
-      const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
+      const { maxConcurrent, mail, onProgress, onMail, stopping } = request;
       const { files, planTenant, memory, declaredStacks } = request;
       const plannedRollout = await planRollout(fullSpec, targets, {
         journal,
@@ -224,7 +223,7 @@ export class RolloutPlanner {
         backend,
         environment,
         concurrency: maxConcurrent ?? getEngineCapacity(),
-        ...omitUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
+        ...omitUndefined({ mail, onProgress, onMail, stopping }),
         ...omitUndefined({ files, planTenant, memory, declaredStacks }),
       });
       const projects = new Set([spec.project, ...plannedRollout.formerProjects]);

@@ -155,11 +155,16 @@ export type DetailName = Exclude<SentField, "list">;
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
 
 /** Returns all details of a state or row, to replace those of another one. A missing detail is undefined. */
-export function getDetailValues<Value>(source: { readonly [Name in DetailName]?: Value }): {
-  readonly [Name in DetailName]: Value | undefined;
-} {
-  return Object.fromEntries(DETAIL_NAMES.map((name) => [name, source[name]])) as Record<DetailName, Value | undefined>;
+export function getDetailValues<Source extends { readonly [Name in DetailName]?: unknown }>(
+  source: Source,
+): DetailValues<Source> {
+  return Object.fromEntries(DETAIL_NAMES.map((name) => [name, source[name]])) as DetailValues<Source>;
 }
+
+/** The details of a source. A detail that it can't have is undefined. */
+type DetailValues<Source> = {
+  readonly [Name in DetailName]: Name extends keyof Source ? Source[Name] | undefined : undefined;
+};
 
 /** Returns the names of the details that differ. */
 export function findDifferingDetails(one: SentState, other: SentState): readonly DetailName[] {

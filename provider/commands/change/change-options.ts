@@ -2,10 +2,15 @@ import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { findDefaultFile } from "../../cli/plan-options";
 import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
-import { createTargetsOption, DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
+import {
+  createTargetsOption,
+  createTenantOption,
+  DEFAULT_TARGETS_FILE,
+  resolveNamedTenant,
+} from "../../cli/tenant-options";
 import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
 import { ConfigurationError } from "../../client";
-import { pickTextFields, type TextFieldName } from "../../files/element-fields";
+import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
@@ -44,26 +49,12 @@ export function addFileOptions(command: Command): Command {
         "--file <file>",
         "Use this settings file (default: settings.yaml, or the only file in settings that no other includes)",
       )
-      .option(
-        "--tenant <name>",
-        "Use this tenant of tenants.yaml (see --targets), with its settings file, address and key",
-      )
+      .addOption(createTenantOption())
       .addOption(createTargetsOption())
       .option("--baseline", "Change the included file (baseline) instead, for all tenants that include it")
       .option("--offline", "Don't send any request to the service"),
   );
 }
-
-/** The options for the fields that every command with a reason sets. A missing field is a compile error. */
-const REASON_OPTIONS = {
-  ticket: ["--ticket <text>", "Set the ticket for the decision, such as INC-1042"],
-  comment: ["--comment <text>", "Set the comment, which the service stores"],
-  owner: ["--owner <name>", "Set the person who is responsible for the entry"],
-  approvedBy: ["--approved-by <name>", "Set the person, other than the owner, who approved the entry"],
-} as const satisfies Record<
-  Exclude<TextFieldName, "expires" | "acceptRisk">,
-  readonly [flags: string, description: string]
->;
 
 /** Adds the options for the reason, the owner and the expiry. */
 export function addMetadataOptions(command: Command): Command {
@@ -74,7 +65,7 @@ export function addMetadataOptions(command: Command): Command {
 
 /** Adds the options for the reason and the owner. */
 export function addReasonOptions(command: Command): Command {
-  for (const [flags, description] of Object.values(REASON_OPTIONS)) command.option(flags, description);
+  for (const [flags, description] of FIELD_OPTIONS) command.option(flags, description);
   return command;
 }
 

@@ -5,7 +5,12 @@ import { ConfigurationError } from "../../client";
 import { getEndpointPathHint, normalizeBaseUrl } from "../../client/address";
 import { assertAllowedService } from "../../client/allowed-services";
 import { isSuccess } from "../../client/parse-response";
-import { classifyResponse } from "../../client/response-classification";
+import {
+  BAD_CERTIFICATE_CODES,
+  classifyResponse,
+  NOT_TLS_CODES,
+  UNKNOWN_AUTHORITY_CODES,
+} from "../../client/response-classification";
 import { sanitizeLine } from "../../settings/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 
@@ -121,20 +126,34 @@ async function checkTls(url: URL, { environment }: CheckContext): Promise<CheckO
     await waitForSocket(socket, "secureConnect");
     return checkCertificate(socket, environment);
   } catch (error) {
-    // OpenSSL reports these codes if the peer doesn't use TLS.
-    if (/^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/.test(getErrorCode(error))) {
-      return fail(
-        `the server doesn't speak TLS (${getErrorCode(error)})`,
-        `Check whether port ${getPort(url)} is for plain http. Set the address with the https port.`,
-      );
-    }
-    return fail(
-      `the server's certificate is not trusted (${getErrorCode(error)})`,
-      "If your company's own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.",
-    );
+    return describeTlsFailure(getErrorCode(error), url);
   } finally {
     socket.destroy();
   }
+}
+
+function describeTlsFailure(code: string, url: URL): CheckOutcome {
+  if (NOT_TLS_CODES.includes(code)) {
+    return fail(
+      `the server doesn't speak TLS (${code})`,
+      `Check whether port ${getPort(url)} is for plain http. Set the address with the https port.`,
+    );
+  }
+  if (UNKNOWN_AUTHORITY_CODES.includes(code)) {
+    return fail(
+      `the server's certificate is not trusted (${code})`,
+      "If your company's own certificate authority issued it, set NODE_EXTRA_CA_CERTS to the file of the authority's certificate.",
+    );
+  }
+  return BAD_CERTIFICATE_CODES.includes(code)
+    ? fail(
+        `the server's certificate is not valid for ${sanitizeLine(url.hostname)} now (${code})`,
+        "Check the host name and this machine's date. If both are right, ask the operators of the service for a valid certificate.",
+      )
+    : fail(
+        `the TLS connection failed (${code})`,
+        "Check for a firewall in between. Behind a corporate proxy, set HTTPS_PROXY.",
+      );
 }
 
 function checkCertificate(socket: TLSSocket, environment: CheckContext["environment"]): CheckOutcome {

@@ -16,8 +16,7 @@ import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
 import { getDeclarationLocations, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { DETAIL_NAMES, findDifferingDetails, getDetailValues } from "../../settings/entry-fields";
-import { getDetailTexts } from "../../settings/entry-state-text";
+import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../settings/entry-fields";
 import { inferEntryType, parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
 import { parseValidPatterns } from "../../settings/list-safeguards";
@@ -310,7 +309,7 @@ function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftIt
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
   const who = by === undefined ? "" : ` by ${sanitizeLine(by)}`;
   const when = day === undefined ? "" : ` on ${sanitizeLine(day.slice(0, 10))}`;
-  const about = Object.fromEntries(getDetailTexts(there));
+  const { list: _section, ...about } = pickSentFields(there);
   const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
   const section = kind === "vip" ? "vips" : (there.list as List);
   return { section, element, note: `added at the tenant${who}${when}` };

@@ -10,16 +10,16 @@ import { readStdinValues } from "../../cli/standard-input";
 import {
   addRepeatableSelectionOptions,
   collectValues,
-  DEFAULT_TARGETS_FILE,
+  createTargetsOption,
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
 import { ConfigurationError, type SettingsClient } from "../../client";
-import type { TenantMatches } from "../../gitops/find/find-schema";
-import type { Matcher } from "../../gitops/find/matcher";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
+import type { TenantMatches } from "./find-schema";
+import type { Matcher } from "./matcher";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
@@ -30,7 +30,7 @@ interface FindOptions extends SelectionOptions, JournalOptions, OutputOptions<(t
   readonly offline?: boolean;
   readonly stack?: string;
   readonly all?: boolean;
-  readonly targets?: string;
+  readonly targets: string;
   readonly maxConcurrent: number;
   readonly today?: string;
 }
@@ -58,8 +58,8 @@ export function createFindCommand(): Command {
     )
     .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
-    .option("--all", "Search all tenants of the targets file")
-    .option("--targets <file>", `Search all tenants of this file (default: ${DEFAULT_TARGETS_FILE})`);
+    .option("--all", "Search all tenants of the targets file; --targets and options that select tenants imply it")
+    .addOption(createTargetsOption());
   addRepeatableSelectionOptions(command).option(
     "--max-concurrent <number>",
     "Read this many tenants at once",
@@ -87,21 +87,22 @@ export function createFindCommand(): Command {
   });
 }
 
-async function runFindCommand(values: readonly string[], options: FindOptions): Promise<ExitCode> {
+async function runFindCommand(values: readonly string[], options: FindOptions, command: Command): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
-  const { parseQueries } = await import("../../gitops/find/parse-queries.js");
-  const { Matcher } = await import("../../gitops/find/matcher.js");
-  const { FIND_FORMAT } = await import("../../gitops/find/find-schema.js");
+  const { parseQueries } = await import("./parse-queries.js");
+  const { Matcher } = await import("./matcher.js");
+  const { FIND_FORMAT } = await import("./find-schema.js");
   const queries = parseQueries(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });
   const searchedAt = new Date().toISOString();
-  const tenants = isFleetSearch(options) ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
+  const isFleet = isFleetSearch(options, command.getOptionValueSource("targets") !== "default");
+  const tenants = isFleet ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./find-text.js")).renderFindText(report, columns),
     csv: async () => (await import("./find-csv.js")).renderFindCsv(report),
-    json: async () => (await import("../../gitops/find/find-schema.js")).formatFindJson(report),
+    json: async () => (await import("./find-schema.js")).formatFindJson(report),
   });
   if (!isComplete) {
     const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
@@ -118,9 +119,8 @@ function expandValue(value: string): readonly string[] {
   return value === "-" ? readStdinValues() : [value];
 }
 
-function isFleetSearch({ all, targets, only, except, label, file, stack }: FindOptions): boolean {
-  // A tenant selection implies the targets file.
-  const isAll = all === true || [targets, only, except, label].some((option) => option !== undefined);
+function isFleetSearch({ all, only, except, label, file, stack }: FindOptions, isTargetsFileGiven: boolean): boolean {
+  const isAll = all === true || isTargetsFileGiven || [only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
       "--file and --stack are of one tenant; leave them out to search all tenants of the targets file.",
@@ -130,7 +130,7 @@ function isFleetSearch({ all, targets, only, except, label, file, stack }: FindO
 }
 
 async function searchTenant(matcher: Matcher, options: FindOptions): Promise<TenantMatches> {
-  const { findTenantMatches, readMatchingRows } = await import("../../gitops/find/find-tenant-matches.js");
+  const { findTenantMatches, readMatchingRows } = await import("./find-tenant-matches.js");
   const { getHost } = await import("../../gitops/plan-tenant.js");
   const { offline, stack, today } = options;
   const file = options.file ?? (await findOptionalFile(offline === true));
@@ -195,11 +195,11 @@ async function readStack(name: string) {
 async function searchFleet(matcher: Matcher, options: FindOptions): Promise<readonly TenantMatches[]> {
   const { readTargets } = await import("../../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { findInFleet } = await import("../../fleet/find-in-fleet.js");
+  const { findInFleet } = await import("./find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
   const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
-  const targetsFile = readTargets(options.targets ?? DEFAULT_TARGETS_FILE);
+  const targetsFile = readTargets(options.targets);
   const { targets, services } = targetsFile;
   const selected = selectTargets(targets, parseSelection(options));
   const searchOptions = { concurrency, ...omitUndefined({ today }) };

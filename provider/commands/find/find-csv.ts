@@ -1,9 +1,9 @@
 import { formatColumnTitle, formatCsvRows } from "../../files/csv-writer";
 import { TEXT_FIELD_NAMES } from "../../files/element-fields";
-import type { FileLine, FindMatch, FindReport, TenantMatches } from "../../gitops/find/find-schema";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { getDetailTexts } from "../../settings/entry-state-text";
 import { sanitizeMultiline } from "../../settings/text";
+import type { FileLine, FindMatch, FindReport, TenantMatches } from "./find-schema";
 
 const COLUMN_TITLES = [
   "looked for",

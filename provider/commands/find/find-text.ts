@@ -1,4 +1,11 @@
 import { labelTextFields } from "../../files/element-fields";
+import { formatCount, toSingleLine } from "../../render/safe-text";
+import { wrapHangingIndent } from "../../render/text-width";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { decodePunycode } from "../../settings/decode-punycode";
+import { pickSentFields } from "../../settings/entry-fields";
+import { getDetailTexts } from "../../settings/entry-state-text";
+import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type {
   Decision,
   DeclaredOccurrence,
@@ -11,14 +18,7 @@ import type {
   MatchType,
   TenantMatches,
   TenantOccurrence,
-} from "../../gitops/find/find-schema";
-import { formatCount, toSingleLine } from "../../render/safe-text";
-import { wrapHangingIndent } from "../../render/text-width";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { decodePunycode } from "../../settings/decode-punycode";
-import { pickSentFields } from "../../settings/entry-fields";
-import { getDetailTexts } from "../../settings/entry-state-text";
-import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
+} from "./find-schema";
 
 /** The maximum number of tenants to name in a group. */
 const MAX_NAMES = 100;

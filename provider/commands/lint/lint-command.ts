@@ -87,7 +87,7 @@ async function runLintCommand(
   const approvals = parseApprovalsOptions(approvalOptions, today);
   // Loaded here to keep other commands fast.
   const { lintAll } = await import("../../rollout/targets/lint-all.js");
-  const { buildSarifLog } = await import("../../files/sarif-log.js");
+  const { buildSarifLog } = await import("./sarif-log.js");
   const lintResult = await lintAll(paths, today === undefined ? {} : { today });
   const approvalResult = await checkRequestedApprovals(approvals, lintResult);
   const findings =
@@ -142,7 +142,7 @@ async function checkRequestedApprovals(
   readonly approvals?: Omit<ApprovalsResult, "findings">;
 }> {
   if (options === undefined || options === false) {
-    const { findUncheckedApprovals } = await import("../../files/unchecked-approvals.js");
+    const { findUncheckedApprovals } = await import("./unchecked-approvals.js");
     const unchecked = findUncheckedApprovals(lintResult.tenants);
     if (options === undefined) return { findings: unchecked, summary: "" };
     return { findings: [], summary: unchecked.length === 0 ? "" : " The pipeline checks the approvals." };

@@ -40,7 +40,6 @@ import { showAndRunPlan, showsMailEvidence } from "./show-and-run-plan";
 interface RolloutOptions extends RolloutRunFlags, Consent, SelectionOptions {
   readonly today?: string;
   readonly evidence?: (typeof EVIDENCE_CHOICES)[number];
-  readonly alwaysRunEngine?: boolean;
   readonly onlyExpired?: boolean;
   readonly revertDrift?: boolean;
 }
@@ -68,7 +67,6 @@ export function createRolloutCommand(): Command {
         "Show mail evidence in the Markdown and HTML of a plan: for 5 tenants (sample, the default), for each tenant with changes (all), or for none",
       ).choices(EVIDENCE_CHOICES),
     )
-    .option("--always-run-engine", "Run Pulumi for every tenant, even without changes")
     .option(
       "--only-expired",
       "Remove expired entries and nothing else; other changes stay pending. Add --yes to apply it",
@@ -111,7 +109,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
   const selection = mode === "revert-drift" ? await selectDriftRevertTenants(file, options) : parseSelection(options);
   if (selection === undefined) return EXIT.clean;
   return await runWithRollouts(options, async (rollouts) => {
-    const { maxConcurrent, today, alwaysRunEngine } = options;
+    const { maxConcurrent, today } = options;
     const mail = getMailScope(options);
     const { formatFinding } = await import("../../files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
@@ -124,7 +122,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
           onProgress: (count, total) => progress.reportPlanned(count, total),
           onMail: (count, total) => progress.reportMailRead(count, total),
           ...selection,
-          ...omitUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task: mode }),
+          ...omitUndefined({ maxConcurrent, today, mail, task: mode }),
         });
       } finally {
         progress.end();
@@ -148,23 +146,13 @@ function getMailScope({ evidence, yes, outputs }: RolloutOptions & RolloutRunOpt
 }
 
 /** Returns the rollout's mode; undefined for a rollout that applies the files. */
-function getRolloutMode({
-  onlyExpired,
-  revertDrift,
-  alwaysRunEngine,
-  evidence = "none",
-}: RolloutOptions): RolloutMode | undefined {
+function getRolloutMode({ onlyExpired, revertDrift, evidence = "none" }: RolloutOptions): RolloutMode | undefined {
   if (onlyExpired === true && revertDrift === true) {
     throw new ConfigurationError(
       "--only-expired and --revert-drift need two rollouts: run one, then the other. Nothing was changed.",
     );
   }
   const mode = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
-  if (mode !== undefined && alwaysRunEngine === true) {
-    throw new ConfigurationError(
-      "--always-run-engine applies to a rollout of everything that the files declare: omit it with --only-expired and --revert-drift. Nothing was changed.",
-    );
-  }
   if (mode !== undefined && evidence !== "none") {
     throw new ConfigurationError(
       "--evidence applies to a plan of everything that the files declare; --only-expired and --revert-drift don't query mail. Omit --evidence. Nothing was changed.",

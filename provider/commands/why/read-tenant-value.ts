@@ -7,7 +7,6 @@ import type {
   WhyTenantEntry,
 } from "../../gitops/why-schema";
 import type { ProposedEntry } from "../../plan/entry-precedence";
-import { estimateEntryRemoval } from "../../plan/entry-removal-estimate";
 import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { type ObservedState, readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
@@ -18,6 +17,7 @@ import { formatErrorWithCode } from "../../settings/email-security-error";
 import { pickEntryState } from "../../settings/entry-fields";
 import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
 import { omitUndefined } from "../../settings/omit-undefined";
+import { estimateEntryRemoval } from "./entry-removal-estimate";
 
 /** Options for querying the tenant. */
 export interface TenantValueOptions {

@@ -10,6 +10,7 @@ import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../
 import { queryNamedTenant } from "../../cli/query-tenant";
 import {
   createTargetsOption,
+  createTenantOption,
   DEFAULT_TARGETS_FILE,
   type NamedTenant,
   resolveNamedTenant,
@@ -40,7 +41,7 @@ export function createWhyCommand(): Command {
     .description("Show the history of one entry or VIP: who added it, when, why and for which ticket")
     .argument("<value>", "Domain, IP address or mailbox")
     .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
-    .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
+    .addOption(createTenantOption())
     .addOption(createTargetsOption());
   addJournalOption(command, "Use this rollout journal")
     .option("--days <number>", "Read this many days of the tenant's mail", parsePositiveInteger, 30)
@@ -69,7 +70,7 @@ async function runWhyCommand(
 ): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
   const { refang } = await import("../../settings/refang.js");
-  const { parseWildcardOrRange } = await import("../../gitops/find/parse-queries.js");
+  const { parseWildcardOrRange } = await import("../find/parse-queries.js");
   const parsed = refang(input);
   const value = parseWildcardOrRange(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
   if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);

@@ -328,13 +328,20 @@ function buildOutputs(docs: DocIndex, name: string): Pick<ObjectSpec, "propertie
       members.map(([member, { type }]) => [
         member,
         {
-          ...(type.includes("Record<string, string>") ? ENCODED_LIST_TYPE : { type: "string" }),
+          ...getOutputType(type),
           description: memberDocs.get(member) ?? "",
         },
       ]),
     ),
     required: members.filter(([, { type }]) => isRequired(type)).map(([member]) => member),
   };
+}
+
+/** @throws {TypeError} for a type without a form in the schema. */
+function getOutputType(type: string): TypeSpec {
+  if (type.includes("Record<string, string>")) return ENCODED_LIST_TYPE;
+  if (/\b(?:number|boolean)\b|\[\]/.test(type)) throw new TypeError(`The schema has no form for the output ${type}.`);
+  return { type: "string" };
 }
 
 /**

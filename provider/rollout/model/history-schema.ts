@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { declaredFieldsShape } from "../../files/element-fields";
+import { declaredFieldsShape, metadataShape } from "../../files/element-fields";
 import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
 import { jsonCountField, jsonTextField, jsonTimeField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
@@ -88,12 +88,9 @@ const recordedChange = planChangeSchema
     before: true,
     after: true,
     why: true,
-    ticket: true,
-    owner: true,
-    approvedBy: true,
-    expires: true,
     accepted: true,
   })
+  .extend(metadataShape)
   .readonly();
 
 export type RecordedChange = z.infer<typeof recordedChange>;

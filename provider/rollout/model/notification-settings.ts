@@ -16,7 +16,7 @@ export const RECEIVERS = ["webhook", "slack", "teams", "mail"] as const;
 export type ReceiverName = (typeof RECEIVERS)[number];
 
 /** The notification settings of a targets file. It never contains addresses. */
-export type NotificationSettings = Readonly<Partial<Record<ReceiverName, ReceiverSettings>>>;
+export type NotificationSettings = Readonly<Partial<Record<ReceiverName, ReceiverSettings | undefined>>>;
 
 /** The settings of one receiver. */
 export interface ReceiverSettings {

@@ -53,8 +53,6 @@ export interface PlanRolloutOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** How many tenants are planned at once. */
   readonly concurrency: number;
-  /** Whether the engine runs for every tenant, even if there is nothing to do. Default: false. */
-  readonly alwaysRunEngine?: boolean;
   /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
   /** Plans one tenant. Default: plans it by its settings file. */
@@ -118,7 +116,7 @@ export async function planRollout(
   options: PlanRolloutOptions,
 ): Promise<PlannedRollout> {
   const { journal, rateLimitBroker, backend, environment, concurrency, onProgress } = options;
-  const { alwaysRunEngine = false, planTenant = planTarget } = options;
+  const { planTenant = planTarget } = options;
   assertRequestEnvironment(environment, targets);
   const toleranceExceeded = new AbortController();
   const endPlanning = (): void => toleranceExceeded.abort(new Error("more tenants failed than are tolerated"));
@@ -209,7 +207,6 @@ export async function planRollout(
       cache: new Map() as SettingsReadCache,
       requestContext,
       checkMovedStack: createMovedStackCheck({ ...spec, journal, commands: options.commands, formerProjects }),
-      alwaysRunEngine,
       acceptanceEnvironment: environment,
       files: new Set(),
       ...(declaredStacks === undefined ? {} : { readOrphanedStacks: async () => await readOrphans(declaredStacks) }),

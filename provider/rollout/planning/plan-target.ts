@@ -67,8 +67,6 @@ export interface PlanningContext {
   /** Avoids reading a settings file again for each tenant that includes it. */
   readonly cache: SettingsReadCache;
   readonly requestContext: RequestContext;
-  /** Whether the engine runs even if there is nothing to do. */
-  readonly alwaysRunEngine: boolean;
   /** The environment that says which tenants of this run may be empty, or may have users with other domains. */
   readonly acceptanceEnvironment: NodeJS.ProcessEnv;
   /** Reads the stacks that may belong to renamed tenants, once, when a tenant has a new stack. Default: there are none. */
@@ -129,8 +127,9 @@ export async function planTarget(
   const guard = former && buildRenamedTenantBlocker(tenant, former, await createStackCommands(context));
   const plan =
     guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
-  const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, identification.identity, context);
-  const isUpToDate = !runsEngine && isStackUpToDate(stack.state, desired, plan, stack.provider);
+  const isUpToDate =
+    !isMarkerWrong(target, stack.marker, identification.identity, context) &&
+    isStackUpToDate(stack.state, desired, plan, stack.provider);
   return buildTargetPlan(target, plan, stack, isUpToDate, context, identification);
 }
 

@@ -26,7 +26,7 @@ export class TargetsFileReader {
   }
 
   /** @param includedAt the place that includes the file. */
-  read(name: string, format: FileFormat, includedAt?: Place): ParsedTargetsFile | undefined {
+  read(name: string, format: FileFormat<TargetsFile>, includedAt?: Place): ParsedTargetsFile | undefined {
     this.files.add(name);
     const source = readSource(name, { readFile: this.#readFile }, includedAt);
     if (isFinding(source)) {
@@ -46,7 +46,7 @@ export class TargetsFileReader {
     ];
     for (const finding of errors) this.#findings.list.push(finding);
     if (!result.success || errors.length > 0 || yamlFindings.length > 0) return undefined;
-    return { source, content: result.data as TargetsFile };
+    return { source, content: result.data };
   }
 
   readIncluded({ source, content }: ParsedTargetsFile): ParsedTargetsFile[] {

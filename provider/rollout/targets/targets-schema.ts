@@ -3,8 +3,6 @@ import type { Finding } from "../../files/finding";
 import type { FileFormat } from "../../files/schema-findings";
 import { PROVIDER_KINDS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
-import type { NotificationSettings } from "../model/notification-settings";
-import type { ServiceLimit, Tolerance } from "../model/target";
 import { buildKeyFinding, keySourceSchema } from "./key-schema";
 import { labelsSchema } from "./label-schema";
 import { buildNameSchema, tenantNameSchema, validateStackName } from "./name-schema";
@@ -18,7 +16,7 @@ import {
   formatExpectation,
   pathSchema,
 } from "./value-schemas";
-import { type RawWave, waveSchema } from "./wave-schema";
+import { waveSchema } from "./wave-schema";
 
 /** The version of the format of targets files. */
 export const TARGETS_VERSION = 1;
@@ -61,8 +59,8 @@ const serviceSchema = z.strictObject(
       .positive({ error: ({ input }) => `is ${quote(input)}; write more than 0` })
       .max(1_000_000, { error: ({ input }) => `is ${quote(input)}; it can't be more than 1000000` })
       .describe("Requests per second, for all its tenants together.")
-      .optional(),
-    maxConcurrent: buildIntegerSchema(1).describe("How many of its tenants are changed concurrently.").optional(),
+      .exactOptional(),
+    maxConcurrent: buildIntegerSchema(1).describe("How many of its tenants are changed concurrently.").exactOptional(),
   },
   buildMappingError(),
 );
@@ -76,7 +74,7 @@ const version = z
   })
   .describe("The version of this format.");
 
-const buildTenantsSchema = (tenantElement: z.ZodType) =>
+const buildTenantsSchema = <Tenant extends z.ZodType>(tenantElement: Tenant) =>
   z
     .record(tenantNameSchema, tenantElement, buildMappingError("tenants by their names"))
     .describe("The tenants, by name. Missing keys come from the defaults.")
@@ -89,7 +87,7 @@ const defaults = z
   )
   .optional();
 
-const buildFileSchema = (tenantElement: z.ZodType) =>
+const buildFileSchema = <Tenant extends z.ZodType>(tenantElement: Tenant) =>
   z.strictObject(
     {
       version,
@@ -133,32 +131,24 @@ const ALIASES = {
   percent: "risePercent",
 };
 
+const fileSchema = buildFileSchema(tenantSchema);
+
 /** The targets file itself. Tenants without fields (`acme:`) have been expanded to `{}` before. */
-export const TARGETS_FILE_FORMAT: FileFormat = {
-  schema: buildFileSchema(tenantSchema),
+export const TARGETS_FILE_FORMAT: FileFormat<TargetsFile> = {
+  schema: fileSchema,
   aliases: ALIASES,
   getCustomFinding: buildSchemaFinding,
 };
 
 /** An included file. */
-export const INCLUDED_FILE_FORMAT: FileFormat = {
+export const INCLUDED_FILE_FORMAT: FileFormat<TargetsFile> = {
   schema: z.strictObject({ version, defaults, tenants: buildTenantsSchema(tenantSchema) }, buildMappingError()),
   aliases: ALIASES,
   getCustomFinding: buildSchemaFinding,
 };
 
 /** A validated targets file. */
-export interface TargetsFile {
-  readonly version: typeof TARGETS_VERSION;
-  readonly project?: string;
-  readonly include?: readonly string[];
-  readonly defaults?: RawTenant;
-  readonly tenants?: Readonly<Record<string, RawTenant>>;
-  readonly services?: Readonly<Record<string, ServiceLimit>>;
-  readonly failureTolerance?: Tolerance;
-  readonly notify?: NotificationSettings;
-  readonly waves?: readonly RawWave[];
-}
+export type TargetsFile = Readonly<z.output<typeof fileSchema>>;
 
 /** A tenant as declared in the file, or the defaults for all tenants. */
 export type RawTenant = z.output<typeof tenantSchema>;

@@ -6,7 +6,6 @@ import { type Finding, SettingsFileError } from "../../files/finding";
 import { lintSettings } from "../../files/lint";
 import { readSettings } from "../../files/read-settings";
 import { createFileReader } from "../../files/read-source";
-import { type Baseline, buildTenantFile, type TenantFile } from "../../gitops/tenant-file";
 import { buildDesiredState } from "../../plan/desired-state";
 import { getObservedIdentity, type ObservedState } from "../../plan/observed-state";
 import type { Plan } from "../../plan/plan";
@@ -29,6 +28,7 @@ import {
 import { type DeclaredTenant, findLikelyTenant, findSharedFiles } from "./declared-tenants";
 import { getIncludePath, type TenantPlacement } from "./place-tenant";
 import type { StackRemoval } from "./stack-removal";
+import { type Baseline, buildTenantFile, type TenantFile } from "./tenant-file";
 
 /** The options of {@link planTenantAddition}. */
 export interface TenantAdditionOptions {

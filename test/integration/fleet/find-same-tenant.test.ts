@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { findSchema } from "../../../provider/gitops/find/find-schema";
+import { findSchema } from "../../../provider/commands/find/find-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedDirectory } from "../../support/linted-directory";

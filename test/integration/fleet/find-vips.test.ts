@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import type { TenantMatches } from "../../../provider/gitops/find/find-schema";
-import { findTenantMatches, readMatchingRows } from "../../../provider/gitops/find/find-tenant-matches";
-import { Matcher } from "../../../provider/gitops/find/matcher";
-import { parseQueries } from "../../../provider/gitops/find/parse-queries";
+import type { TenantMatches } from "../../../provider/commands/find/find-schema";
+import { findTenantMatches, readMatchingRows } from "../../../provider/commands/find/find-tenant-matches";
+import { Matcher } from "../../../provider/commands/find/matcher";
+import { parseQueries } from "../../../provider/commands/find/parse-queries";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { LintedDirectory } from "../../support/linted-directory";
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSilent } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type FindReport, findSchema } from "../../../provider/gitops/find/find-schema";
+import { type FindReport, findSchema } from "../../../provider/commands/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedDirectory } from "../../support/linted-directory";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { FindReport } from "../../../provider/gitops/find/find-schema";
+import type { FindReport } from "../../../provider/commands/find/find-schema";
 import type { WhyStory } from "../../../provider/gitops/why-schema";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { LiteralService } from "../../support/literal-service";

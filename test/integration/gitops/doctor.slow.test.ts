@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -64,6 +66,36 @@ describe("email-security doctor", () => {
       health: "fail",
       found: expect.stringMatching(/^the server doesn't speak TLS \(/),
       advice: expect.stringMatching(/^Check whether port \d+ is for plain http\./),
+    });
+  });
+
+  it("reports a trusted certificate for another host", async () => {
+    await using directory = await EmptyDirectory.create();
+    const certificate = makeCertificate("other.example");
+    const authority = join(directory.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    await using service = await serve(() => {}, certificate);
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      NODE_EXTRA_CA_CERTS: authority,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: "the server's certificate is not valid for localhost now (ERR_TLS_CERT_ALTNAME_INVALID)",
+      advice: expect.stringContaining("Check the host name"),
+    });
+  });
+
+  it("doesn't blame the certificate for a connection that ends during the handshake", async () => {
+    const server = createServer((socket) => socket.destroy()).listen(0, "localhost");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: `https://localhost:${port}` });
+    server.close();
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: "the TLS connection failed (ECONNRESET)",
+      advice: expect.stringContaining("firewall"),
     });
   });
 

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { getHelp } from "../../../provider/cli/command-help";
+import { EXIT } from "../../../provider/cli/command-line";
 import { FORMATS } from "../../../provider/cli/output/outputs";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 
@@ -27,6 +28,9 @@ const named = (long: string): readonly (readonly [string, Option])[] =>
 function meanings(long: string): string[] {
   return [...new Set(named(long).map(([, { description }]) => description))];
 }
+
+/** Whether the command does something itself, and isn't only a group of commands. */
+const isRunnable = (command: Command): boolean => command.commands.length === 0 || command.options.length > 0;
 
 describe("every command", () => {
   it("has --output wherever it has --format", () => {
@@ -58,12 +62,78 @@ describe("every command", () => {
     expect(new Set(lists.map(([, { argChoices }]) => argChoices?.join()))).toEqual(new Set(["allow,deny,vip"]));
   });
 
-  it("gives --today and --targets the same meaning", () => {
+  it("gives --today the same meaning", () => {
     expect(meanings("--today")).toEqual(["Evaluate `expires` as of this day (default: today, UTC)"]);
     expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
-    const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
-    expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
   });
+
+  it("gives --targets the same meaning and default", () => {
+    expect(meanings("--targets")).toEqual(["Read the tenants from this file"]);
+    expect(new Set(named("--targets").map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
+  });
+
+  it("has --targets wherever --tenant selects a tenant, with the same meaning", () => {
+    const withTargets = named("--targets").map(([path]) => path);
+    const [ofTargets, ofJournal] = [true, false].map((isOfTargets) =>
+      named("--tenant").filter(([path]) => withTargets.includes(path) === isOfTargets),
+    );
+    expect(new Set(ofTargets?.map(([, { description }]) => description))).toEqual(
+      new Set(["Use this tenant of the targets file, with its settings file, address and key"]),
+    );
+    expect(ofTargets?.length).toBeGreaterThan(5);
+    // A journal holds the names of past tenants too.
+    expect(ofJournal?.map(([path]) => path)).toEqual(["email-security rollout history", "email-security rollout show"]);
+  });
+
+  it("names the same variable and default file for --database", () => {
+    const all = named("--database");
+    expect(all.length).toBeGreaterThan(15);
+    for (const [path, { flags, description }] of all) {
+      // Workers share a journal in PostgreSQL; a file can't be shared.
+      const isWorker = path === "email-security worker";
+      expect({ path, flags }).toEqual({ path, flags: isWorker ? "--database <address>" : "--database <place>" });
+      expect(description).toContain("(default: EMAIL_SECURITY_DATABASE, which keeps a password out of process lists");
+      expect(description.endsWith("; otherwise .email-security/rollouts.db)")).toBe(!isWorker);
+    }
+  });
+
+  it.each(["--days", "--max-pages", "--within", "--dry-run", "--commit", "--pr", "--resource", "--lock-wait"])(
+    "gives %s the same argument and default",
+    (long) => {
+      const forms = named(long).map(([, { flags, defaultValue }]) => [flags, defaultValue]);
+      expect(forms.length).toBeGreaterThan(1);
+      expect(new Set(forms.map(String)).size).toBe(1);
+    },
+  );
+
+  it.each(
+    COMMANDS.flatMap((one) => (one.parent !== null && isRunnable(one) ? [[getCommandPath(one), one] as const] : [])),
+  )("documents the codes for success and errors: %s", (_path, command) => {
+    const codes = Object.keys(getHelp(command)?.exits ?? {});
+    expect(codes.slice(0, 2)).toEqual(["0", "1"]);
+    expect(codes.filter((code) => !Object.values(EXIT).some((known) => String(known) === code))).toEqual([]);
+  });
+
+  it.each(COMMANDS.map((one) => getCommandPath(one)))(
+    "exits with 1 and prints only to stderr for a wrong command line: %s",
+    async (path) => {
+      const program = createProgram();
+      let [stdout, stderr] = ["", ""];
+      forEachCommand(program, (command) => {
+        command.exitOverride().configureOutput({
+          writeOut: (text) => {
+            stdout += text;
+          },
+          writeErr: (text) => {
+            stderr += text;
+          },
+        });
+      });
+      const words = [...path.split(" ").slice(1), "--no-such-option"];
+      await expect(program.parseAsync(words, { from: "user" })).rejects.toMatchObject({ exitCode: EXIT.error });
+      expect([stdout, stderr]).toEqual(["", expect.stringMatching(/^error: /)]);
+    },
+  );
 
   it("describes its examples without an imperative in the middle", () => {
     const examples = COMMANDS.flatMap((command) => getHelp(command)?.examples ?? []);

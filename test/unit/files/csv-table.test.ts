@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { importCsv } from "../../../provider/commands/csv/csv-import";
 import { CsvError } from "../../../provider/files/csv-error";
-import { importCsv } from "../../../provider/files/csv-import";
 import { type CsvOptions, readCsv } from "../../../provider/files/csv-table";
 import { formatCsv } from "../../../provider/files/csv-writer";
 import { readSettings } from "../../../provider/files/read-settings";

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { renderFindCsv } from "../../../../provider/commands/find/find-csv";
-import { renderFindText } from "../../../../provider/commands/find/find-text";
 import {
   type FindMatch,
   type FindReport,
   findSchema,
   type TenantMatches,
-} from "../../../../provider/gitops/find/find-schema";
+} from "../../../../provider/commands/find/find-schema";
+import { renderFindText } from "../../../../provider/commands/find/find-text";
 import { commandsIn } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { buildDecisions } from "../../../../provider/gitops/find/decisions";
-import { findMatches } from "../../../../provider/gitops/find/find-matches";
-import { Matcher } from "../../../../provider/gitops/find/matcher";
-import { parseQueries } from "../../../../provider/gitops/find/parse-queries";
+import { buildDecisions } from "../../../../provider/commands/find/decisions";
+import { findMatches } from "../../../../provider/commands/find/find-matches";
+import { Matcher } from "../../../../provider/commands/find/matcher";
+import { parseQueries } from "../../../../provider/commands/find/parse-queries";
 
 interface Row {
   readonly list: "allow" | "deny";

@@ -1,11 +1,11 @@
-import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { canonicalizeComment } from "../settings/text";
-import { buildReviewCells } from "./csv-columns";
-import type { CsvRow } from "./csv-row";
-import type { CsvTable } from "./csv-table";
-import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "./element-fields";
-import type { Place } from "./finding";
-import type { DeclaredEntry, DeclaredVip } from "./settings-model";
+import { buildReviewCells } from "../../files/csv-columns";
+import type { CsvRow } from "../../files/csv-row";
+import type { CsvTable } from "../../files/csv-table";
+import { isEntryOnlyField, pickTextFields, TEXT_FIELD_NAMES } from "../../files/element-fields";
+import type { Place } from "../../files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings-model";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { canonicalizeComment } from "../../settings/text";
 
 /** A cell that differs from the settings file, which stays unchanged. */
 export interface CsvDifference {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Finding, type FindingLevel, type Place, sortBySeverity } from "./finding";
-import { getFindingRule } from "./finding-rules";
-import { isOutsideDirectory } from "./repository";
+import { type Finding, type FindingLevel, type Place, sortBySeverity } from "../../files/finding";
+import { getFindingRule } from "../../files/finding-rules";
+import { isOutsideDirectory } from "../../files/repository";
 
 export interface SarifOptions {
   /** The version of this package. */

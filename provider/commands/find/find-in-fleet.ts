@@ -1,22 +1,22 @@
-import { inspectSettings, type SettingsReadCache } from "../files/read-settings";
-import type { TenantMatches } from "../gitops/find/find-schema";
+import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
+import { readEachTenant } from "../../fleet/read-each-tenant";
+import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
+import type { OtherTenantError } from "../../resources/lifecycle/errors";
+import type { Target } from "../../rollout/model/target";
+import type { RequestContext } from "../../rollout/probing/target-client";
+import { assertAllowed } from "../../rollout/targets/assert-allowed";
+import type { ReadIdentityRecords } from "../../rollout/targets/tenant-conflicts";
+import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
+import { omitUndefined } from "../../settings/omit-undefined";
+import type { TenantMatches } from "./find-schema";
 import {
   buildUnreadSource,
   findTenantMatches,
   type MatchingRows,
   readMatchingRows,
   type TenantSources,
-} from "../gitops/find/find-tenant-matches";
-import type { Matcher } from "../gitops/find/matcher";
-import type { ExpectedMailboxes } from "../plan/tenant-mismatch";
-import type { OtherTenantError } from "../resources/lifecycle/errors";
-import type { Target } from "../rollout/model/target";
-import type { RequestContext } from "../rollout/probing/target-client";
-import { assertAllowed } from "../rollout/targets/assert-allowed";
-import type { ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
-import { checkTenantIdentity } from "../rollout/targets/tenant-replacement";
-import { omitUndefined } from "../settings/omit-undefined";
-import { readEachTenant } from "./read-each-tenant";
+} from "./find-tenant-matches";
+import type { Matcher } from "./matcher";
 
 /** The options of {@link findInFleet}. */
 export interface FindInFleetOptions {

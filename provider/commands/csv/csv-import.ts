@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { canonicalizeValue } from "../settings/entry-value";
-import { omitUndefined } from "../settings/omit-undefined";
-import { writeSettings } from "./atomic-write";
+import { writeSettings } from "../../files/atomic-write";
+import { CsvError, type CsvMistake } from "../../files/csv-error";
+import { type CsvRow, getRowKey } from "../../files/csv-row";
+import { type CsvOptions, type CsvTable, readCsv } from "../../files/csv-table";
+import { formatLineLocation, SettingsFileError } from "../../files/finding";
+import { inspectSettings, type SettingsReadOptions } from "../../files/read-settings";
+import { createFileReader } from "../../files/read-source";
+import { editSettings } from "../../files/settings-editor";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { createCachingYamlReader } from "../../files/yaml-source";
+import { canonicalizeValue } from "../../settings/entry-value";
+import { omitUndefined } from "../../settings/omit-undefined";
 import { type CsvDifference, compareCsvRow } from "./csv-difference";
-import { CsvError, type CsvMistake } from "./csv-error";
-import { type CsvRow, getRowKey } from "./csv-row";
-import { type CsvOptions, type CsvTable, readCsv } from "./csv-table";
-import { formatLineLocation, SettingsFileError } from "./finding";
-import { inspectSettings, type SettingsReadOptions } from "./read-settings";
-import { createFileReader } from "./read-source";
-import { editSettings } from "./settings-editor";
-import type { DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
-import { createCachingYamlReader } from "./yaml-source";
 
 export interface CsvImport {
   /** The rows added to the file. */

@@ -1,10 +1,5 @@
-import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings-model";
-import { formatYamlComment, formatYamlText } from "../files/yaml-text";
-import type { ObservedState } from "../plan/observed-state";
-import { assertOwnMailboxes } from "../plan/tenant-mismatch";
-import type { DeclarableRow } from "../resources/lifecycle/declarable";
-import { isSameEntryState, type SettingsElement } from "../settings/entry-fields";
-import { canPrune, canPruneAny } from "../settings/list-mode";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { formatYamlComment, formatYamlText } from "../../files/yaml-text";
 import {
   collectExportContent,
   describeUndeclarable,
@@ -14,7 +9,12 @@ import {
   renderOwnDomains,
   renderUndeclarable,
   renderVipsSection,
-} from "./export-settings";
+} from "../../gitops/export-settings";
+import type { ObservedState } from "../../plan/observed-state";
+import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
+import type { DeclarableRow } from "../../resources/lifecycle/declarable";
+import { isSameEntryState, type SettingsElement } from "../../settings/entry-fields";
+import { canPrune, canPruneAny } from "../../settings/list-mode";
 
 export interface TenantFileOptions {
   /** The service's host, for the first line. */

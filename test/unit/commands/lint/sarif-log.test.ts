@@ -2,12 +2,12 @@ import { createRequire } from "node:module";
 import Ajv from "ajv-draft-04";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import type { Finding } from "../../../provider/files/finding";
-import { FINDING_RULES } from "../../../provider/files/finding-rules";
-import { lintSettings } from "../../../provider/files/lint";
-import { buildSarifLog } from "../../../provider/files/sarif-log";
-import { RISKS } from "../../../provider/settings/risk";
-import { LintedDirectory } from "../../support/linted-directory";
+import { buildSarifLog } from "../../../../provider/commands/lint/sarif-log";
+import type { Finding } from "../../../../provider/files/finding";
+import { FINDING_RULES } from "../../../../provider/files/finding-rules";
+import { lintSettings } from "../../../../provider/files/lint";
+import { RISKS } from "../../../../provider/settings/risk";
+import { LintedDirectory } from "../../../support/linted-directory";
 
 // The official schema by OASIS. One of its patterns isn't a valid regular expression with the "u" flag.
 const require = createRequire(__filename);

@@ -1,6 +1,6 @@
-import { quote } from "../settings/text";
-import type { Finding } from "./finding";
-import type { LintedTenant } from "./lint-files";
+import type { Finding } from "../../files/finding";
+import type { LintedTenant } from "../../files/lint-files";
+import { quote } from "../../settings/text";
 
 /** Returns a single error if a policy requires proof of approval (`requireApproval`) and the approvals are unknown. */
 export function findUncheckedApprovals(tenants: readonly LintedTenant[]): readonly Finding[] {

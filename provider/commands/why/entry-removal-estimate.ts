@@ -1,8 +1,8 @@
-import { EntryPrecedence, type ProposedEntry } from "./entry-precedence";
-import type { TenantMailHistory } from "./evidence";
-import { countRecipients, FrequencyCounter } from "./frequency-counter";
-import { getDeliveryOutcome, isHarmful } from "./mail-records";
-import type { EntryRemovalEstimate } from "./plan-schema";
+import { EntryPrecedence, type ProposedEntry } from "../../plan/entry-precedence";
+import type { TenantMailHistory } from "../../plan/evidence";
+import { countRecipients, FrequencyCounter } from "../../plan/frequency-counter";
+import { getDeliveryOutcome, isHarmful } from "../../plan/mail-records";
+import type { EntryRemovalEstimate } from "../../plan/plan-schema";
 
 /**
  * Replays the threats without an entry, with the assumptions of `backtest`.

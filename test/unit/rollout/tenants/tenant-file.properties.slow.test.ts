@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { lintSettings } from "../../../provider/files/lint";
-import { readSettings } from "../../../provider/files/read-settings";
-import { exportSettings } from "../../../provider/gitops/export-settings";
-import { type Baseline, buildTenantFile } from "../../../provider/gitops/tenant-file";
-import { buildDesiredState } from "../../../provider/plan/desired-state";
-import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
-import { makePlan } from "../../../provider/plan/make-plan";
-import { buildObservedState } from "../../../provider/plan/observed-state";
-import { parseStackLists } from "../../../provider/plan/stack-lists";
-import { isAutoDetected } from "../../../provider/tenant";
-import { anyEntry, anyVip } from "../../support/row-arbitraries";
+import { lintSettings } from "../../../../provider/files/lint";
+import { readSettings } from "../../../../provider/files/read-settings";
+import { exportSettings } from "../../../../provider/gitops/export-settings";
+import { buildDesiredState } from "../../../../provider/plan/desired-state";
+import { buildEmptyEvidence } from "../../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../../provider/plan/make-plan";
+import { buildObservedState } from "../../../../provider/plan/observed-state";
+import { parseStackLists } from "../../../../provider/plan/stack-lists";
+import { type Baseline, buildTenantFile } from "../../../../provider/rollout/tenants/tenant-file";
+import { isAutoDetected } from "../../../../provider/tenant";
+import { anyEntry, anyVip } from "../../../support/row-arbitraries";
 
 const AT = "2026-11-21T20:00:00.000Z";
 const TODAY = AT.slice(0, 10);
