@@ -2,10 +2,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import { COMMAND } from "./command-line";
-import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./github/workflow-run";
-import { goTool } from "./go-tool";
-import type { GitLabJob, Workflow } from "./pipeline-files";
+import { COMMAND } from "../../support/command-line";
+import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "../../support/github/workflow-run";
+import { goTool } from "../../support/go-tool";
+import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
 const EXAMPLE = "examples/rollout";
 
