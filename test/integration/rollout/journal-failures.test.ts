@@ -12,7 +12,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
-import { targetOf } from "../../support/journal-story";
+import { targetOf } from "../../support/rollout-target";
 import { stories, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";

@@ -108,11 +108,6 @@ export class NightlyExample implements AsyncDisposable {
     return join(this.#top, "caches", key);
   }
 
-  /** Returns the path of a file in an artifact of the newest run. */
-  artifact(name: string, file: string): string {
-    return join(this.#top, "artifacts", `${this.#run}`, name, file);
-  }
-
   /** Starts a new night: jobs of one night see each other's artifacts. */
   nextNight(): void {
     this.#run += 1;
