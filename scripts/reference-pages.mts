@@ -8,9 +8,10 @@ import { RESPONSE_CLASSES, type ResponseClass, SCOPES } from "../provider/dist/c
 import { getFailureHandling } from "../provider/dist/client/retry-policy.js";
 import { CODE_GROUPS, getExplanation } from "../provider/dist/commands/explain/explanations.js";
 import { createProgram, forEachCommand, getCommandPath } from "../provider/dist/commands/program.js";
+import { buildTablePages } from "./reference-tables.mts";
 
 /*
- * Generates the reference pages that describe the command. `npm run docs` writes them, and a test checks that the
+ * Generates the reference pages that describe the command, and the tables from code in other pages. `npm run docs` writes them, and a test checks that the
  * committed pages are up to date. Each page is identified by its path below docs/.
  */
 
@@ -25,6 +26,7 @@ export function buildReferencePages(): ReferencePages {
     ...buildExitCodePages(),
     ...buildResponsesPage(),
     ...buildIndexPage(),
+    ...buildTablePages(),
   ]);
 }
 

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { buildReferencePages } from "./reference-pages.mts";
 
 /**
- * Writes the reference pages generated from the `email-security` command: error codes, commands, exit codes, responses
- * and the index. They are committed; test/unit/docs/reference-pages.test.ts checks that they are up to date.
+ * Writes the reference pages generated from the `email-security` command (error codes, commands, exit codes, responses
+ * and the index) and the generated tables of other pages. They are committed; test/unit/docs/reference-pages.test.ts checks that they are up to date.
  */
 export function writeReference(): void {
   const pages = buildReferencePages();

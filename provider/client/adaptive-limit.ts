@@ -4,7 +4,7 @@ import { computeBackoffMs } from "./retry-policy";
 import type { Time } from "./time";
 
 /** The initial and maximum number of concurrent requests. The minimum is one. */
-const INITIAL_CONCURRENCY = 16;
+export const INITIAL_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 64;
 /** The minimum window size, in responses. Otherwise a window has as many responses as the concurrency limit. */
 const MIN_WINDOW = 16;

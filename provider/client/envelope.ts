@@ -16,7 +16,7 @@ export type EnvelopeKind = "object" | "array" | "items" | "settings-page" | "pag
  * The maximum number of items in one response. It is far above the requested page size (at most 200, or 5 for the top
  * lists), so that services that return whole lists also work.
  */
-const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
+export const MAX_RESPONSE_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
 
 /** Returns a problem if a response has too many items, before they are processed. */
 export function describeItemExcess(envelope: EnvelopeKind, body: unknown): string | undefined {

@@ -3,7 +3,7 @@
  * MiB. More values than this, such as ten million nested arrays, carry no information but take twenty times their size
  * in memory.
  */
-const MAX_JSON_VALUES = 1_000_000;
+export const MAX_JSON_VALUES = 1_000_000;
 
 /**
  * The maximum number of objects among them. Each becomes a row or part of one, with all fields of the reference: two characters

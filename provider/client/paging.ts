@@ -31,9 +31,9 @@ export interface PagedList<Item> {
 /** The number of pages after which a list counts as endless, unless its total announces more. */
 const MAX_PAGES = 10_000;
 /** The maximum number of pages, whatever the total says. */
-const ABSOLUTE_MAX_PAGES = 50_000;
+export const ABSOLUTE_MAX_PAGES = 50_000;
 /** The maximum number of items of a list, many times what the largest tenants have. */
-const MAX_ITEMS = 500_000;
+export const MAX_ITEMS = 500_000;
 /**
  * The maximum text of a list to buffer while reading it, in characters: a few hundred for each of the maximum items.
  */
@@ -42,7 +42,7 @@ const MAX_BUFFERED_CHARACTERS = 128 * 1024 * 1024;
  * The time limit of a whole reading with its restarts, in milliseconds. The largest tenants take minutes. A slow service, or
  * one that returns single items, must not block a run for hours.
  */
-const MAX_READ_MS = 30 * 60_000;
+export const MAX_READ_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**

@@ -15,7 +15,7 @@ export const MAX_VERIFIED_ATTEMPTS = 3;
 export const RETRY_DEADLINE_MS = 120_000;
 
 /** The backoff before the second attempt, in milliseconds. */
-const BASE_DELAY_MS = 250;
+export const BASE_DELAY_MS = 250;
 /** The maximum backoff, in milliseconds, unless the service asks for more. */
 const MAX_DELAY_MS = 30_000;
 

@@ -75,7 +75,7 @@ const SETTINGS_PREFIX = "/settings/";
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** The maximum of a timer; a longer one would fire immediately. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
+export const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Sends requests and reads the responses. It holds the key and sends it only in the `X-Api-Key` header of requests to the

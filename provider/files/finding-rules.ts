@@ -19,7 +19,8 @@ export function getFindingRule(code: string, level: FindingLevel): FindingRule {
 const ACCEPT_ADVICE =
   "If you need the entry, give the reason with it: `acceptRisk: …`. Reviewers see the reason; the service doesn't receive it.";
 
-const POLICY_ADVICE =
+/** The last sentences of each policy rule. */
+export const POLICY_ADVICE =
   "The rule is under `policy` in the settings files. A file can be stricter than the files it includes. It can be less strict only if they allow it.";
 
 const riskRules: FindingRule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, why }]) => ({

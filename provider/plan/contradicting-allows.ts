@@ -1,5 +1,4 @@
 import type { AllowDenyEntryRow } from "../client";
-import type { Finding } from "../files/finding";
 import { encodeRowKey } from "../resources/lifecycle/entry-match";
 import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { isContradiction } from "../settings/contradiction";
@@ -7,6 +6,7 @@ import { decodeEntry, encodeEntryKey } from "../settings/encoded-list";
 import { inferEntryType } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import type { DesiredState } from "./desired-state";
+import type { PlanFinding } from "./plan-codes";
 
 /** Returns whether a row is an allow whose value is declared as a deny with an overlapping scope. */
 export function contradictsDeclaredDeny(row: AllowDenyEntryRow, { lists }: Pick<DesiredState, "lists">): boolean {
@@ -25,7 +25,7 @@ export function contradictsDeclaredDeny(row: AllowDenyEntryRow, { lists }: Pick<
 }
 
 /** Some services hold one value on both lists: the declared entry exists but is contradicted. */
-export function buildContradictionFinding(row: AllowDenyEntryRow): Finding {
+export function buildContradictionFinding(row: AllowDenyEntryRow): PlanFinding {
   return {
     code: "contradicted",
     level: "warning",

@@ -1,10 +1,10 @@
-import type { Finding } from "../files/finding";
 import { CoverageIndex, isOverlappingScope, listCoveringValues } from "../settings/coverage";
 import { canonicalizeValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import type { UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { ObservedState } from "./observed-state";
+import type { PlanFinding } from "./plan-codes";
 
 /**
  * Reports undeclared tenant entries on the opposite list that cover a changed entry (a parent domain, a wildcard, an address range) or are
@@ -14,7 +14,7 @@ export function findCoveringConflicts(
   changes: readonly UnratedChange[],
   { lists }: Pick<DesiredState, "lists">,
   { entries }: Pick<ObservedState, "entries">,
-): Finding[] {
+): PlanFinding[] {
   const newlyListed = changes.filter(
     ({ kind, before, after }) => kind === "entry" && after?.list !== undefined && before?.list !== after.list,
   );
@@ -23,7 +23,7 @@ export function findCoveringConflicts(
   const covered = new CoverageIndex(byValue.keys());
   const removed = new Set(changes.flatMap(({ sign, key }) => (sign === "remove" ? [key] : [])));
   const isDeclared = (key: string): boolean => lists.some(({ declared }) => Object.hasOwn(declared, key));
-  const findings: Finding[] = [];
+  const findings: PlanFinding[] = [];
   const exceptions = new Map<UnratedChange, ExceptionEntry[]>();
   for (const [key, rows] of entries) {
     const [first] = rows;
@@ -58,7 +58,10 @@ interface ExceptionEntry {
 const MAX_EXCEPTIONS = 5;
 
 /** Returns one finding for all exceptions: a denied domain may have hundreds below it. */
-function buildExceptionFinding({ key, value, after }: UnratedChange, exceptions: readonly ExceptionEntry[]): Finding {
+function buildExceptionFinding(
+  { key, value, after }: UnratedChange,
+  exceptions: readonly ExceptionEntry[],
+): PlanFinding {
   const [changeEffect, otherEffect] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
   const names = exceptions.map((one) => quote(one.value)).sort();
   const namesText = names.slice(0, MAX_EXCEPTIONS).join(", ");
@@ -74,7 +77,7 @@ function buildExceptionFinding({ key, value, after }: UnratedChange, exceptions:
   };
 }
 
-function buildConflictFinding({ key, value, after }: UnratedChange, covering: string, list: string): Finding {
+function buildConflictFinding({ key, value, after }: UnratedChange, covering: string, list: string): PlanFinding {
   const [changeEffect, otherEffect] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
   const otherText = list === "allow" || list === "deny" ? otherEffect : `on the ${quote(list)} list`;
   return {

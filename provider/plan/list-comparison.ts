@@ -1,6 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { pickMetadata } from "../files/element-fields";
-import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import { buildKeyedRows, EntryMatch, encodeRowKey, type KeyedRows } from "../resources/lifecycle/entry-match";
 import {
@@ -25,6 +24,7 @@ import { type DesiredList, type DesiredState, getListKind } from "./desired-stat
 import { describeExternalChange } from "./last-applied-state";
 import type { ObservedState } from "./observed-state";
 import type { PlanBlocker, UnmanagedItem } from "./plan";
+import type { PlanBlockerCode, PlanFinding } from "./plan-codes";
 import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists";
 import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./row-state";
 
@@ -45,7 +45,7 @@ interface EntryContext {
 export class ListComparison {
   readonly changes: UnratedChange[] = [];
   readonly blockers: PlanBlocker[] = [];
-  readonly findings: Finding[] = [];
+  readonly findings: PlanFinding[] = [];
   unchanged = 0;
   readonly #desired: DesiredState;
   readonly #observed: ObservedState;
@@ -120,7 +120,7 @@ export class ListComparison {
     if (row !== undefined && !doesAdopt && list.stackContent !== undefined && !Object.hasOwn(prior.content, key)) {
       const differs = row.list === entry.list ? "with a different comment" : `on the ${row.list} list`;
       this.blockers.push({
-        code: "exists",
+        code: "exists" satisfies PlanBlockerCode,
         message: `${entry.list} ${entry.value} already exists at the tenant, ${differs}, and this stack has not declared it before. To adopt and change it, set \`adopt: true\` for the entries; or declare it with its existing values.`,
       });
       return;
@@ -141,7 +141,7 @@ export class ListComparison {
     }
     const adopt = row === undefined && isSameType ? "set `adopt: true` for the entries to adopt it, or " : "";
     this.blockers.push({
-      code: "exists",
+      code: "exists" satisfies PlanBlockerCode,
       message: `${first.list} ${sanitizeLine(encodeRowKey(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be added: ${adopt}remove it in the console.`,
     });
   }
@@ -247,7 +247,7 @@ export class ListComparison {
           isContent && list.section !== undefined
             ? `${text}\nIn the settings file, this is under \`lists: { ${list.section}: { … } }\`.`
             : text;
-        this.blockers.push({ code: isContent ? "removal-guard" : property, message });
+        this.blockers.push({ code: isContent ? ("removal-guard" satisfies PlanBlockerCode) : property, message });
       }
     }
     this.#noteKeptVips(list, content);

@@ -1,4 +1,3 @@
-import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import { getDangerRank, isDangerous } from "../settings/danger";
 import { decodePunycode } from "../settings/decode-punycode";
@@ -25,6 +24,7 @@ import {
   type PlanSource,
   type PlanTenantInfo,
 } from "./plan";
+import type { PlanFinding } from "./plan-codes";
 import { PLAN_FORMAT } from "./plan-schema";
 import { projectEntryList } from "./projected-list";
 import { getEntrySubject } from "./row-state";
@@ -154,9 +154,9 @@ function findRiskyAllows(
   changes: readonly PlanChange[],
   { lists }: DesiredState,
   mail: MailEvidence,
-): Finding[] {
+): PlanFinding[] {
   const newKeys = new Set(changes.filter(isNewAllow).map(({ key }) => key));
-  return projectedEntries.flatMap((entry): Finding[] => {
+  return projectedEntries.flatMap((entry): PlanFinding[] => {
     if (entry.list !== "allow") return [];
     const key = encodeEntryKey(entry);
     if (newKeys.has(key)) return [];
@@ -205,7 +205,7 @@ function getChangeClass({ after, sign, kind }: PlanChange): number {
 }
 
 /** Reports expired entries that no run removes. */
-function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: ExpiredItem): Finding[] {
+function findExpiredRemaining({ kind, key, list, value, expires, place, stays }: ExpiredItem): PlanFinding[] {
   if (stays === undefined) return [];
   const subjectText = kind === "vip" ? "The VIP" : `The ${list} of`;
   return [

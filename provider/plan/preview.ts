@@ -11,6 +11,7 @@ import { omitUndefined } from "../settings/omit-undefined";
 import { quote, sanitizeMultiline } from "../settings/text";
 import type { DesiredList, DesiredState } from "./desired-state";
 import type { PlanBlocker } from "./plan";
+import type { PlanBlockerCode } from "./plan-codes";
 import { PulumiError, parsePulumiJson, stripAnsi } from "./pulumi-cli";
 import { isEncodedList } from "./stack-lists";
 
@@ -67,7 +68,7 @@ export function readPreview(text: string, ownDomains: readonly string[], provide
       .trim();
     if (urn === undefined || parseResourceKind(getUrnType(urn)) === undefined)
       throw new PulumiError(`The preview failed: ${errorText}`);
-    blockers.push({ code: "preview", message: errorText });
+    blockers.push({ code: "preview" satisfies PlanBlockerCode, message: errorText });
   }
   // A refresh precedes the actual step, so the last step of a resource counts.
   const lastSteps = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));

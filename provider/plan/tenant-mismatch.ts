@@ -1,4 +1,3 @@
-import type { Finding } from "../files/finding";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import { isUnmanaged } from "../settings/encoded-list";
 import {
@@ -21,6 +20,7 @@ import { OwnDomains } from "../settings/own-domains";
 import type { DesiredState } from "./desired-state";
 import { getVipMailboxes, type ObservedState } from "./observed-state";
 import type { PlanBlocker } from "./plan";
+import type { PlanBlockerCode, PlanFinding } from "./plan-codes";
 
 /** Evidence that identifies a tenant. */
 export interface TenantIdentityEvidence {
@@ -166,7 +166,7 @@ export function findMissingOwnDomains(
   { lists, ownDomains }: DesiredState,
   observed: ObservedState,
   { ownDomains: namedDomains, fingerprints = [] }: Pick<TenantIdentityEvidence, "ownDomains" | "fingerprints">,
-): Finding[] {
+): PlanFinding[] {
   if (ownDomains.length + namedDomains.length + fingerprints.length > 0) return [];
   if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined)) return [];
   const likelyDomains = inferOwnDomains(observed);
@@ -189,7 +189,7 @@ function getObservedPeople(observed: ObservedState, mailboxes: Iterable<string>)
 }
 
 /** The code of the blocker. */
-export const OTHER_TENANT_CODE = "other-tenant";
+export const OTHER_TENANT_CODE = "other-tenant" satisfies PlanBlockerCode;
 
 function buildTenantBlocker(signText: string, advice: string): PlanBlocker {
   return {

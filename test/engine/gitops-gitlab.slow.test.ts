@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
-import { ProjectOnGitLab } from "../support/gitlab/project-on-gitlab";
 import { writesOf } from "../support/write-requests";
+import { ProjectOnGitLab } from "./project-on-gitlab";
 
 /*
  * The example's pipeline on GitLab, where it differs from the one on GitHub: plans stored in the package registry, and

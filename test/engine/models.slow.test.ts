@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Companies } from "../support/model/company";
-import { EngineStack } from "../support/model/engine-stack";
 import { aStory, play } from "../support/model/story";
 import { sized, stories, timeLimit } from "../support/scale";
+import { EngineStack } from "./engine-stack";
 
 const STORIES = stories("engine-models", { numRuns: 1, seed: 20_260_101 });
 const CHAPTERS = sized("engine-models", 4, 1);

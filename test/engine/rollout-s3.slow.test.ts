@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, statesIn } from "../support/fleet";
-import { S3Server } from "../support/s3-server";
+import { S3Server } from "./s3-server";
 
 /*
  * The stacks' state is in an S3 bucket. A rollout is killed while it holds the stacks' locks, then resumed. Uses the

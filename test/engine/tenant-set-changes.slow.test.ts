@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "../support/company-fleet";
 import { sized, stories, timeLimit } from "../support/scale";
+import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
 
 /*
  * The set of tenants is edited by hand, in two clones, between the steps of rollouts. {@link CompanyFleet} documents

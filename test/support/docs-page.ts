@@ -22,9 +22,9 @@ export class DocsPage {
     });
   }
 
-  /** Returns all code spans in a column of that table, row by row in one list. */
-  codes(heading: string, column = 0): string[] {
-    return this.rows(heading).flatMap((cells) => codesIn(cells[column] ?? ""));
+  /** Returns all code spans in the first column of that table, row by row in one list. */
+  codes(heading: string): string[] {
+    return this.rows(heading).flatMap(([cell = ""]) => codesIn(cell));
   }
 
   /** All headings, verbatim. */

@@ -1,7 +1,7 @@
 import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import { targetOf } from "./journal-story";
+import { targetOf } from "./rollout-target";
 
 /** A journal to which tests write rollouts that never ran. */
 export interface FleetJournal extends AsyncDisposable {

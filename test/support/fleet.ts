@@ -362,14 +362,14 @@ ${tenants}${waves}`,
   /**
    * Resolves when no process works on this fleet any more.
    *
-   * @throws if one still does after this time.
+   * @throws if one still does after half a minute.
    */
-  async quiet(withinMs = 30_000): Promise<void> {
-    const until = Date.now() + withinMs;
+  async quiet(): Promise<void> {
+    const until = Date.now() + 30_000;
     while (this.processes().length > 0) {
       if (Date.now() > until) {
         const left = this.processes().map(({ id, command }) => `${id} ${command}`);
-        throw new Error(`still at it after ${withinMs / 1_000} s:\n${left.join("\n")}`);
+        throw new Error(`still running after 30 s:\n${left.join("\n")}`);
       }
       await sleep(100);
     }

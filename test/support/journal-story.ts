@@ -5,11 +5,11 @@ import { Journal } from "../../provider/rollout/journal/journal";
 import type { ClaimedJob, PlannedTenant, RolloutSpec } from "../../provider/rollout/journal/rollout-record";
 import { chooseNextStep, type RunState } from "../../provider/rollout/model/next-step";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
-import type { Target } from "../../provider/rollout/model/target";
 import { SETTLED_STATES } from "../../provider/rollout/model/wave";
 import type { Job, JobQueue } from "../../provider/rollout/queue/job-queue";
 import { VirtualJournal, type VirtualPlan, type VirtualTenant } from "../bench/virtual-rollout";
 import { Crash, CrashingDatabase } from "./crashing-database";
+import { targetOf } from "./rollout-target";
 
 const ERROR: TenantError = {
   code: "ERR_AUTH",
@@ -417,19 +417,6 @@ const QUEUE: JobQueue = {
 
 function jobId({ rollout, wave, tenant, round }: Job): string {
   return `${rollout} ${wave} ${tenant} ${round}`;
-}
-
-export function targetOf(name: string, baseUrl: string): Target {
-  return {
-    name,
-    labels: {},
-    baseUrl,
-    key: { from: "environment", variable: "KEY" },
-    settings: `${name}.yaml`,
-    stack: name,
-    allowInsecureHttp: false,
-    place: { file: "tenants.yaml", line: 1, column: 1 },
-  };
 }
 
 function pick<T>(among: readonly T[], which: number): T | undefined {

@@ -40,8 +40,8 @@ export interface Workflow {
 
 export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review"] as const;
 
-export function workflow(name: (typeof WORKFLOWS)[number], directory = GITOPS): Workflow {
-  return read(directory, `.github/workflows/${name}.yml`) as Workflow;
+export function workflow(name: (typeof WORKFLOWS)[number]): Workflow {
+  return read(GITOPS, `.github/workflows/${name}.yml`) as Workflow;
 }
 
 /** Returns the steps of the repository's own action, which prepares a job. */

@@ -5,8 +5,8 @@ import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/
 import type { RecordedChange } from "../../provider/rollout/model/history-schema";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
-import { targetOf } from "./journal-story";
 import { emptyPlan } from "./plans";
+import { targetOf } from "./rollout-target";
 
 /** The properties of a rollout to write to a journal. */
 export interface Writing {

@@ -2,7 +2,7 @@ import { openJournalDatabase } from "../../provider/rollout/database/open-databa
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
-import { targetOf } from "./journal-story";
+import { targetOf } from "./rollout-target";
 
 const QUEUE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings-model";
@@ -124,10 +124,6 @@ export class WrittenSite implements Disposable {
 
   constructor(data: SiteData) {
     writeSite(openSite(this.directory), generateSiteFiles(data), buildSiteRun(data.status));
-  }
-
-  read(path: string): string {
-    return readFileSync(join(this.directory, path), "utf8");
   }
 
   [Symbol.dispose](): void {

@@ -8,7 +8,7 @@ import { skipTenants } from "../../provider/rollout/journal/skips";
 import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
 import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
 import { LocalQueue } from "../../provider/rollout/queue/local-queue";
-import { targetOf } from "./journal-story";
+import { targetOf } from "./rollout-target";
 
 /** The project and state backend of the rollouts. */
 export const WHOSE = { project: "p", backend: "b" } as const;

@@ -35,12 +35,8 @@ export async function layLock(
 }
 
 /** Runs a command as a person would who copies it from a message: in an empty directory. */
-export async function typed(
-  fleet: Fleet,
-  command: string,
-  environment: NodeJS.ProcessEnv = fleet.environment,
-): Promise<string> {
+export async function typed(fleet: Fleet, command: string): Promise<string> {
   const cwd = join(fleet.directory, ".empty");
   await mkdir(cwd, { recursive: true });
-  return execFileSync(command, { cwd, env: environment, shell: true, encoding: "utf8" });
+  return execFileSync(command, { cwd, env: fleet.environment, shell: true, encoding: "utf8" });
 }

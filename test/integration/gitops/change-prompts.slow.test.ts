@@ -5,8 +5,8 @@ import { startSandbox } from "../../../provider/sandbox";
 import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsDirectory } from "../../support/settings-directory";
-import { atTerminal } from "../../support/terminal";
 import { unwrapError } from "../../support/unwrap-error";
+import { atTerminal } from "./terminal";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();

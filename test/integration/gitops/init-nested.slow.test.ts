@@ -153,7 +153,7 @@ it("includes a GitLab pipeline with only its own jobs", async () => {
   expect(top["include"]).toEqual([{ local: `/${DIRECTORY}/.gitlab-ci.yml` }]);
   const own = read(`${DIRECTORY}/.gitlab-ci.yml`);
   for (const name of Object.keys(own)) expect(name).toMatch(/^\.?email-security-acme(?:-|$)/);
-  const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+  const schema = JSON.parse(readFileSync("test/fixtures/gitlab/gitlab-ci.schema.json", "utf8")) as object;
   const isPipeline = addFormats["default"](new Ajv({ strict: false, allErrors: true })).compile(schema);
   const { include: _include, ...rest } = top;
   expect(isPipeline({ ...rest, ...own }), JSON.stringify(isPipeline.errors)).toBe(true);

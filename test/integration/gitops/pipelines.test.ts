@@ -147,7 +147,7 @@ describe("the GitLab pipeline", () => {
   const validate = addFormats["default"](new Ajv({ strict: false, allErrors: true }));
 
   it("matches GitLab's schema", async () => {
-    const schema = JSON.parse(await readFile("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+    const schema = JSON.parse(await readFile("test/fixtures/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const isPipeline = validate.compile(schema);
     expect(isPipeline(gitLabPipeline()), JSON.stringify(isPipeline.errors)).toBe(true);
     expect(isPipeline({ ...gitLabPipeline(), apply: { script: [], resource_groups: "x" } })).toBe(false);

@@ -16,8 +16,12 @@ import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/console-edits";
-import { InProcessProvider } from "../../support/model/in-process-provider";
 import { keyOf } from "../../support/model/program";
+import { canonical, entryTypeOf } from "../../support/model/world";
+import { ProviderProcess } from "../../support/provider-process";
+import { sized, stories, timeLimit } from "../../support/scale";
+import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+import { InProcessProvider } from "./in-process-provider";
 import {
   aSettingsEdit,
   type DeclaredSettings,
@@ -26,11 +30,7 @@ import {
   NOTHING_DECLARED,
   type SettingsEdit,
   settingsText,
-} from "../../support/model/settings-edit";
-import { canonical, entryTypeOf } from "../../support/model/world";
-import { ProviderProcess } from "../../support/provider-process";
-import { sized, stories, timeLimit } from "../../support/scale";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+} from "./settings-edit";
 
 /**
  * A fixed seed, so that every `npm test` runs the same stories and doesn't fail one day after passing the day before.

@@ -5,7 +5,7 @@ import { planFiles } from "../../../provider/gitops/plan-tenant";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
 import { createSettingsDirectory } from "../../support/settings-directory";
-import { terminalPicture } from "../../support/terminal-picture";
+import { terminalPicture } from "./terminal-picture";
 
 const NOW = new Date("2026-11-21T09:30:00Z");
 

@@ -5,9 +5,9 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { RecordingMonitor } from "../../support/monitor";
 import { call, type ResourceProperties, urnOf } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
+import { RecordingMonitor } from "./monitor";
 
 /*
  * Settings files through the native plugin, read as the engine requests it: in the program's directory, with an engine

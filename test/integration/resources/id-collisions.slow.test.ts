@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NumberedTenants } from "../../support/numbered-tenants";
 import { engineAddress, ProviderProcess } from "../../support/provider-process";
+import { NumberedTenants } from "./numbered-tenants";
 
 /*
  * Ids are not unique across tenants. An entry's type and value never change at the service, so a row with the same id

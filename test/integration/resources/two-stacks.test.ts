@@ -2,12 +2,12 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
-import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { matrix, timeLimit } from "../../support/scale";
 import { holdsOf } from "../../support/tenant-content";
+import { Interleaving } from "./interleaving";
 
 /*
  * Two stacks, each with its own provider process, work on the same objects of one tenant at once. Every request stops

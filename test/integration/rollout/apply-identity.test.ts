@@ -9,7 +9,7 @@ import { assertNoOtherTenant } from "../../../provider/rollout/execution/tenant-
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { ClaimedJob } from "../../../provider/rollout/journal/rollout-record";
 import { fleetJournal } from "../../support/fleet-journal";
-import { targetOf } from "../../support/journal-story";
+import { targetOf } from "../../support/rollout-target";
 
 /* Right before the write, a tenant is compared with what the journal and the states of all stacks remember. */
 

@@ -18,8 +18,8 @@ import { formatHistoryJson } from "../../../provider/rollout/model/history-schem
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { targetOf } from "../../support/journal-story";
 import { added, writeRollout } from "../../support/rollout-fixtures";
+import { targetOf } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -12,10 +12,10 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
-import { FailingDatabase, type FailureWindow } from "../../support/failing-database";
-import { targetOf } from "../../support/journal-story";
+import { targetOf } from "../../support/rollout-target";
 import { stories, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
+import { FailingDatabase, type FailureWindow } from "./failing-database";
 
 /*
  * The journal's storage fails while a rollout runs: at any statement, once, temporarily or permanently. The coordinator

@@ -10,8 +10,8 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { omitUndefined } from "../../../provider/settings/omit-undefined";
-import { targetOf } from "../../support/journal-story";
 import { type Postgres, startPostgres } from "../../support/postgres";
+import { targetOf } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-journal-order-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

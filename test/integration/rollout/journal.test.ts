@@ -11,7 +11,8 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { deeds, expectConsistent, JournalModelTest, targetOf } from "../../support/journal-story";
+import { deeds, expectConsistent, JournalModelTest } from "../../support/journal-story";
+import { targetOf } from "../../support/rollout-target";
 import { stories } from "../../support/scale";
 
 const NO_FILES = { bundle: new Map<string, Uint8Array>(), directory: "." };

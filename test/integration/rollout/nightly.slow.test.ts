@@ -10,12 +10,12 @@ import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
 import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
-import { SmallGitLab } from "../../support/gitlab/small-gitlab";
 import { type Hook, startHook } from "../../support/hook";
-import { NightlyExample } from "../../support/nightly-example";
 import { EmptyDirectory } from "../../support/packed-package";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { SmallGitLab } from "../../support/small-gitlab";
 import { missingZizmor, zizmor } from "../../support/zizmor";
+import { NightlyExample } from "./nightly-example";
 
 /*
  * The nightly run of the rollout example: its real scripts and the built command, against the sandbox. All tests share

@@ -9,8 +9,8 @@ import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { click } from "../../support/console";
-import { targetOf } from "../../support/journal-story";
 import { calmPlan } from "../../support/plans";
+import { targetOf } from "../../support/rollout-target";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./plan-fleet";
 

@@ -14,7 +14,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
-import { targetOf } from "../../support/journal-story";
+import { targetOf } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 
 /*

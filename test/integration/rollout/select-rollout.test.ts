@@ -9,8 +9,8 @@ import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-reco
 import type { RolloutAction } from "../../../provider/rollout/journal/select-rollout";
 import type { RolloutState, TenantState } from "../../../provider/rollout/model/wave";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import { targetOf } from "../../support/journal-story";
 import { startPostgres } from "../../support/postgres";
+import { targetOf } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

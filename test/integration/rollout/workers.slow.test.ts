@@ -4,9 +4,9 @@ import { openPostgres } from "../../../provider/rollout/database/postgres-databa
 import type { Job } from "../../../provider/rollout/queue/job-queue";
 import { openPgBossQueue } from "../../../provider/rollout/queue/pg-boss-queue";
 import { runPgBossWorker } from "../../../provider/rollout/queue/pg-boss-worker";
-import { makeCutOffHost } from "../../support/isolated-host";
 import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";
+import { makeCutOffHost } from "./isolated-host";
 import { begun } from "./workers";
 
 describe.concurrent("a worker of a distributed rollout", () => {

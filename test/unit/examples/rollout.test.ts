@@ -137,7 +137,7 @@ describe("pipeline configuration of the rollout example", () => {
   });
 
   it("matches GitLab's schema", () => {
-    const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+    const schema = JSON.parse(readFileSync("test/fixtures/gitlab/gitlab-ci.schema.json", "utf8")) as object;
     const ajv = new Ajv({ strict: false, allErrors: true });
     addFormats(ajv);
     const isValid = ajv.validate(schema, parse(readFileSync(join(DIRECTORY, ".gitlab-ci.yml"), "utf8")));

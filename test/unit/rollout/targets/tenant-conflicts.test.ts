@@ -12,7 +12,7 @@ import {
   shrinkIdentity,
   type TenantIdentity,
 } from "../../../../provider/settings/tenant-identity";
-import { targetOf } from "../../../support/journal-story";
+import { targetOf } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";
 

@@ -5,7 +5,7 @@ import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant
 import { chooseStack } from "../../../../provider/rollout/tenants/choose-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
-import { targetOf } from "../../../support/journal-story";
+import { targetOf } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";
 const EVIL = { "evil.example": "deny" };

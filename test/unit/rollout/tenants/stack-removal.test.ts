@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { destroyStack, type StackRemoval } from "../../../../provider/rollout/tenants/stack-removal";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
-import { targetOf } from "../../../support/journal-story";
 import { emptyPlan } from "../../../support/plans";
+import { targetOf } from "../../../support/rollout-target";
 
 const target = targetOf("acme", "https://a.example");
 

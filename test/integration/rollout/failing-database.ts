@@ -1,6 +1,6 @@
-import type { Database } from "../../provider/rollout/database/database";
-import { JournalError } from "../../provider/rollout/database/journal-error";
-import { InterruptedDatabase } from "./crashing-database";
+import type { Database } from "../../../provider/rollout/database/database";
+import { JournalError } from "../../../provider/rollout/database/journal-error";
+import { InterruptedDatabase } from "../../support/crashing-database";
 
 /** The moment at which a database starts to fail, and the number of moments it fails for. */
 export interface FailureWindow {

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
-import { type CommandLine, type CommandRun, commandLine } from "./command-line";
-import { Fleet } from "./fleet";
-import { clickedEntry } from "./scenario-tenant";
-import { clockBehind } from "./two-clones";
-import { chiefOf } from "./two-tenants";
+import { type CommandLine, type CommandRun, commandLine } from "../support/command-line";
+import { Fleet } from "../support/fleet";
+import { clickedEntry } from "../support/scenario-tenant";
+import { clockBehind } from "../support/two-clones";
+import { chiefOf } from "../support/two-tenants";
 
 /**
  * A tenant's declaration in `tenants.yaml`: the service's tenant whose key it uses, and the allows in its own settings

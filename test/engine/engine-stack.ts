@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import { EngineProject, type StackResource } from "../engine-project";
-import type { Declaration } from "./program";
-import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
+import type { HandlerName } from "../../provider/resources/serialized-provider";
+import { EngineProject, type StackResource } from "../support/engine-project";
+import type { Declaration } from "../support/model/program";
+import type { Held, ModelStack, StackRun, StackRunOptions } from "../support/model/stack";
 
 /** Declares the resources listed in `resources.json`; each depends on all previous ones unless `parallel` is set. */
 const PROGRAM = `

@@ -2,9 +2,9 @@ import type { dynamic } from "@pulumi/pulumi";
 import { readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import type { Served, ServesRuns } from "../managed-resource";
-import { InitFailed, type ResourceProperties } from "../provider-call";
-import { RunProvider } from "./in-process-stack";
+import type { Served, ServesRuns } from "../../support/managed-resource";
+import { RunProvider } from "../../support/model/in-process-stack";
+import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 
 /** Serves a managed resource in this process as a run's provider process does, for many runs. */
 export class InProcessProvider implements ServesRuns, AsyncDisposable {

@@ -1,9 +1,9 @@
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runStep } from "../github/workflow-run";
-import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
-import { gitLabJobs, gitLabPipeline } from "../pipeline-files";
-import { SmallGitLab, TOKEN } from "./small-gitlab";
+import { runStep } from "../support/github/workflow-run";
+import { GitopsRepository, type RepositoryOptions } from "../support/gitops-repository";
+import { gitLabJobs, gitLabPipeline } from "../support/pipeline-files";
+import { SmallGitLab, TOKEN } from "../support/small-gitlab";
 
 /** The result of a job. */
 export interface GitLabRun {

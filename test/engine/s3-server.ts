@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { goTool } from "./go-tool";
+import { goTool } from "../support/go-tool";
 
 const BUCKET = "states";
 

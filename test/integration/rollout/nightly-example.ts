@@ -2,10 +2,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import { COMMAND } from "./command-line";
-import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./github/workflow-run";
-import { goTool } from "./go-tool";
-import type { GitLabJob, Workflow } from "./pipeline-files";
+import { COMMAND } from "../../support/command-line";
+import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "../../support/github/workflow-run";
+import { goTool } from "../../support/go-tool";
+import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
 const EXAMPLE = "examples/rollout";
 
@@ -106,11 +106,6 @@ export class NightlyExample implements AsyncDisposable {
   /** Returns the directory of the cache with this key, as if a previous run had saved it. */
   cache(key: string): string {
     return join(this.#top, "caches", key);
-  }
-
-  /** Returns the path of a file in an artifact of the newest run. */
-  artifact(name: string, file: string): string {
-    return join(this.#top, "artifacts", `${this.#run}`, name, file);
   }
 
   /** Starts a new night: jobs of one night see each other's artifacts. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
-import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
+import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "../../support/model/program";
+import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "../../support/model/world";
 
 /** The declarations of a settings file. */
 export interface DeclaredSettings {

@@ -1,0 +1,22 @@
+import type { Finding } from "../files/finding";
+
+/** The codes of the findings that only a plan reports. */
+export const PLAN_FINDING_CODES = [
+  "standing-allow",
+  "own-domains-missing",
+  "exclusive-later",
+  "expired-stays",
+  "contradicted",
+  "other-scope",
+  "vip-kept",
+] as const;
+
+/** A finding of the comparison with the tenant. */
+export interface PlanFinding extends Finding {
+  readonly code: (typeof PLAN_FINDING_CODES)[number];
+}
+
+/** The codes of blockers. Another code of a blocker is the name of a list option. */
+export const PLAN_BLOCKER_CODES = ["removal-guard", "exists", "preview", "other-tenant"] as const;
+
+export type PlanBlockerCode = (typeof PLAN_BLOCKER_CODES)[number];
