@@ -20,27 +20,26 @@ const parts = {
     aim: "risky entries and dangerous changes",
     sources: ["provider/settings/{risk,danger}.ts"],
     tests: [
-      "test/unit/settings/*.test.ts",
-      "test/unit/files/part-checks.test.ts",
-      "test/unit/rollout/report/*.test.ts",
+      "test/unit/settings/{arguments,danger,risk}.test.ts",
+      "test/unit/{files/part-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
     ],
   },
   "removal-guard": {
     aim: "the guard against mass removal, and the safeguards of a list",
     sources: ["provider/settings/{removal-guard,list-safeguards}.ts"],
     tests: [
-      "test/unit/settings/*.test.ts",
+      "test/unit/settings/{arguments,list-arguments,list-mode,list-safeguards,removal-guard}.test.ts",
       "test/unit/plan/make-plan.test.ts",
-      "test/unit/gitops/expired-removal.test.ts",
     ],
   },
   "plan-digest": {
     aim: "the digest of a reviewed plan, and its enforcement",
     sources: ["provider/settings/plan-digest.ts", "provider/resources/lifecycle/{reviewed-plan,enforce-plan}.ts"],
     tests: [
-      "test/unit/plan/*.test.ts",
       "test/unit/settings/plan-digest.test.ts",
+      "test/unit/plan/make-plan.test.ts",
       "test/unit/gitops/expired-removal.test.ts",
+      "test/unit/resources/reviewed-plan.test.ts",
       "test/integration/gitops/plan.test.ts",
     ],
   },
@@ -51,26 +50,27 @@ const parts = {
       "provider/tenant/resolve-outcome.ts",
     ],
     tests: [
-      "test/unit/client/*.test.ts",
-      "test/unit/tenant/*.test.ts",
-      "test/integration/tenant/unknown-outcome.test.ts",
-      "test/integration/tenant/rate-limit.test.ts",
+      "test/unit/client/{circuit-breaker,pacer,parse-response,response-classification,retry-*}.test.ts",
+      "test/unit/tenant/{resolve-outcome,vip-batches}.test.ts",
+      "test/integration/tenant/{rate-limit,unknown-outcome}.test.ts",
     ],
   },
   pacer: {
     aim: "the pace of requests",
     sources: ["provider/client/{pacer,adaptive-limit,deadline}.ts"],
-    tests: ["test/unit/client/*.test.ts", "test/integration/tenant/rate-limit.test.ts"],
+    tests: ["test/unit/client/pacer.test.ts", "test/integration/tenant/rate-limit.test.ts"],
   },
   "entry-value": {
     aim: "values and their canonical form",
     sources: ["provider/settings/{entry-value,address-range}.ts"],
-    tests: ["test/unit/settings/*.test.ts"],
+    tests: ["test/unit/settings/{coverage,entry-value,entry-value.properties,first-entry-value,refang}.test.ts"],
   },
   "entry-fields": {
     aim: "fields of entries, encoded lists and patterns",
     sources: ["provider/settings/{encoded-list,entry-fields,entry-id,list-pattern}.ts"],
-    tests: ["test/unit/settings/*.test.ts"],
+    tests: [
+      "test/unit/settings/{arguments,encoded-list.properties,entry-fields,entry-id,list-arguments,list-pattern}.test.ts",
+    ],
   },
   tenant: {
     aim: "snapshots, batches and writes of a tenant",
