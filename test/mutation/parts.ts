@@ -63,7 +63,7 @@ const parts = {
   "entry-value": {
     aim: "values and their canonical form",
     sources: ["provider/settings/{entry-value,address-range}.ts"],
-    tests: ["test/unit/settings/{coverage,entry-value,entry-value.properties,first-entry-value,refang}.test.ts"],
+    tests: ["test/unit/settings/{coverage,entry-value,entry-value.properties,refang}.test.ts"],
   },
   "entry-fields": {
     aim: "fields of entries, encoded lists and patterns",

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Stryker } from "@stryker-mutator/core";
@@ -7,8 +8,15 @@ import type { PartResult, Survivor } from "#mutation/results";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
+/** Passes the tests of a part to `vitest.config.mts`. */
+const TEST_FILES_VARIABLE = "MUTATION_TEST_FILES";
+
 /** Git-ignored. Stryker stores its progress there, also when a signal stops it. */
 const CACHE = "dist/mutation";
+
+interface StoredProgress {
+  readonly files: Readonly<Record<string, { mutants: { readonly static?: boolean; readonly status: string }[] }>>;
+}
 
 type MutantResult = Awaited<ReturnType<Stryker["runMutationTest"]>>[number];
 
@@ -17,16 +25,19 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
   process.chdir(ROOT);
   const commit = readCommit();
   const startedAt = performance.now();
+  const progressFile = `${CACHE}/${name}.json`;
+  forgetStaticSurvivors(progressFile);
+  // Stryker's option `testFiles` doesn't apply to mutants in constants: with these, it runs all tests of the configuration.
+  process.env[TEST_FILES_VARIABLE] = tests.join(" ");
   const mutants = await new Stryker({
     mutate: [...sources],
-    testFiles: [...tests],
     plugins: ["@stryker-mutator/vitest-runner"],
     testRunner: "vitest",
     vitest: { configFile: "test/mutation/vitest.config.mts", pool: "forks", related: false },
     // Mutants of a test that waits would exceed its time limit if they shared the cores.
     concurrency: 1,
     incremental: true,
-    incrementalFile: `${CACHE}/${name}.json`,
+    incrementalFile: progressFile,
     tempDirName: `${CACHE}/sandbox`,
     ignorePatterns: ["/dist", "/provider/dist", "/sdk"],
     reporters: ["progress-append-only"],
@@ -42,6 +53,16 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
     date: new Date().toISOString().slice(0, 10),
     seconds: (performance.now() - startedAt) / 1_000,
   };
+}
+
+/** Stryker wouldn't run new tests with a surviving mutant in a constant, because it doesn't know which tests use it. */
+function forgetStaticSurvivors(progressFile: string): void {
+  if (!existsSync(progressFile)) return;
+  const progress = JSON.parse(readFileSync(progressFile, "utf8")) as StoredProgress;
+  for (const file of Object.values(progress.files)) {
+    file.mutants = file.mutants.filter((mutant) => !(mutant.static && mutant.status === "Survived"));
+  }
+  writeFileSync(progressFile, JSON.stringify(progress));
 }
 
 function toSurvivor({ fileName, location, mutatorName, replacement }: MutantResult): Survivor {
