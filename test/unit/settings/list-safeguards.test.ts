@@ -23,6 +23,11 @@ describe("ignored entries", () => {
     ]);
   });
 
+  it("are checked next to protected ones", () => {
+    const [problem] = problems({ ignore: ["bad-0.example"], protect: ["bad-1.example"] }, deny(2));
+    expect(problem).toMatch(/^ignore contains "bad-0\.example"/);
+  });
+
   it("are named up to five", () => {
     const [five] = problems({ ignore: ["bad-*"] }, deny(5));
     expect(five).toContain("deny bad-3.example, deny bad-4.example)");
@@ -129,6 +134,16 @@ describe("removal guard", () => {
     };
     const declared = Object.fromEntries(Object.keys(deny(40)).map((key) => [`${key} (graymail)`, "deny"]));
     expect(problems({}, declared, before)).toEqual([expect.stringMatching(/^entries would lose 40 of 80 entries/)]);
+  });
+
+  it("counts both scopes of a removed value", () => {
+    const before = {
+      ...deny(20),
+      ...Object.fromEntries(Object.keys(deny(20)).map((key) => [`${key} (spam)`, "deny"])),
+    };
+    expect(problems({}, deny(1, "new"), before)).toEqual([
+      expect.stringMatching(/^entries would lose 40 of 40 entries/),
+    ]);
   });
 
   it.each([

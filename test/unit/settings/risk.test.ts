@@ -166,7 +166,7 @@ describe("range or wildcard that a tenant allows", () => {
     expect(allowRange(value)).toEqual([]);
   });
 
-  it("isn't risky in a value that is no address", () => {
+  it("isn't risky in an invalid address", () => {
     expect(allowRange("unknown")).toEqual([]);
   });
 
