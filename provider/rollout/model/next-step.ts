@@ -97,10 +97,9 @@ function chooseStep(index: number, current: WaveRunState, runState: RunState, no
     }
     case "checking":
       return chooseStepAfterSoak(index, current, runState);
-    case "gated":
-      return chooseStepAfterReview(index, current, runState);
+    // It is gated: a wave that is done is never the current one.
     default:
-      return { kind: "wait" };
+      return chooseStepAfterReview(index, current, runState);
   }
 }
 
@@ -134,9 +133,9 @@ function chooseReleaseStep(
   const tenants: string[] = [];
   for (const { name, address } of pending) {
     if (tenants.length >= availableSlots) break;
-    const remainingSlots = freeSlots.get(address);
-    if (remainingSlots !== undefined && remainingSlots <= 0) continue;
-    if (remainingSlots !== undefined) freeSlots.set(address, remainingSlots - 1);
+    const remainingSlots = freeSlots.get(address) ?? Number.POSITIVE_INFINITY;
+    if (remainingSlots <= 0) continue;
+    freeSlots.set(address, remainingSlots - 1);
     tenants.push(name);
   }
   return tenants.length === 0 ? { kind: "wait" } : { kind: "release", wave: index, tenants };

@@ -3,6 +3,7 @@ import {
   describeHidden,
   formatDangerCounts,
   getDangerRank,
+  invertTransition,
   isDangerous,
   type Transition,
   truncateByDanger,
@@ -31,6 +32,23 @@ describe("danger rank", () => {
     expect(isDangerous(transition)).toBe(rank < 3);
     expect(formatDangerCounts([transition]) !== undefined).toBe(rank < 3);
   });
+});
+
+it("joins two kinds of danger", () => {
+  const transitions = [{ to: "allow" }, { from: "vip", count: 2 }];
+  expect(formatDangerCounts(transitions)).toBe("1 new allow and 2 removed VIPs");
+});
+
+it.each([
+  [{ from: "deny", to: "allow", count: 2 }, "2 denies turned into allows"],
+  [{ from: "deny", count: 2 }, "2 removed denies"],
+  [{ to: "allow", isLingering: true, count: 2 }, "2 allows that should have been removed"],
+])("counts occurrences of %j", (transition, text) => {
+  expect(formatDangerCounts([transition])).toBe(text);
+});
+
+it("inverts a transition", () => {
+  expect(invertTransition({ from: "deny", to: "allow", count: 2 })).toEqual({ from: "allow", to: "deny" });
 });
 
 const DENY = { to: "deny" };

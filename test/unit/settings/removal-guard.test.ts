@@ -96,6 +96,30 @@ it("explains a refusal with examples and remedies", () => {
   );
 });
 
+it.each([
+  [{ maxRemovals: 2 }, "at most 2 (maxRemovals).", "maxRemovals: 4   allows every run to remove that many."],
+  [
+    { maxRemovalFraction: 0.015 },
+    "at most 1.5 % (maxRemovalFraction).",
+    "maxRemovalFraction: 0.04   allows every run to remove that fraction.",
+  ],
+])("names the exceeded limit %j and its remedy", (limits, limit, remedy) => {
+  const lines = guard(4, 100, limits)?.split("\n") ?? [];
+  expect(lines[0]).toBe(`would lose 4 of 100 entries (4 %). One run may remove ${limit}`);
+  expect(lines.slice(5)).toEqual([
+    expect.stringMatching(/^Nothing was changed\./),
+    "If it is intended, set one of these for the list:",
+    "  confirmRemovals: 4   allows it for this one run; remove it afterwards.",
+    `  ${remedy}`,
+  ]);
+});
+
+it("suggests how to empty a list", () => {
+  const refusal = guard(3, 3);
+  expect(refusal).toContain("(100 %), all of them. A list is never emptied without explicit confirmation.\n");
+  expect(refusal).toMatch(/\n {2}maxRemovalFraction: 1 {3}allows every run to remove all of them\.$/);
+});
+
 it("accepts each remedy that it suggests", () => {
   for (const [removed, before] of [
     [31, 100],

@@ -40,6 +40,16 @@ describe("risky allow", () => {
     for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, [code]]);
   });
 
+  it("has no reason without a risk", () => {
+    expect(describeRisks({ list: "allow", value: "partner.example", entryType: "domain" }, OWN)).toBeUndefined();
+  });
+
+  it("doesn't repeat its value as the own domain", () => {
+    expect(describeRisks({ list: "allow", value: "acme.example", entryType: "domain" }, OWN)).toContain(
+      "refused (allow-own-domain): External mail",
+    );
+  });
+
   it("gets all of its reasons at once", () => {
     expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
     const reason = describeRisks({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
@@ -132,5 +142,35 @@ describe("range or wildcard that a tenant allows", () => {
     ["*", "domain", ["allow-public-suffix"]],
   ] as const)("is as risky as everything that %s covers", (value, entryType, codes) => {
     expect(findEntryRisks({ list: "allow", value, entryType }, OWN).map(({ code }) => code)).toEqual(codes);
+  });
+
+  const allowRange = (value: string) => findEntryRisks({ list: "allow", value, entryType: "ip" }, OWN);
+
+  it.each([
+    ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
+    ["192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/4", "240.0.0.0/4", "::/3", "2001::/32", "2002::/16"],
+    ["4000::/3", "8000::/2", "c000::/2"],
+  ])("is risky in a special range: %s, %s, …", (...values) => {
+    for (const value of values)
+      expect([value, allowRange(value)]).toEqual([value, [{ code: "allow-private-address" }]]);
+  });
+
+  it.each(["9.255.255.0-10.0.0.0", "10.255.255.255-11.0.0.0"])(
+    "is risky in %s, which touches a special range",
+    (value) => {
+      expect(allowRange(value)).toEqual([{ code: "allow-private-address" }]);
+    },
+  );
+
+  it.each(["9.0.0.0-9.255.255.255", "11.0.0.0-11.0.0.1", "2600::/16"])("isn't risky in %s", (value) => {
+    expect(allowRange(value)).toEqual([]);
+  });
+
+  it("isn't risky in an invalid address", () => {
+    expect(allowRange("unknown")).toEqual([]);
+  });
+
+  it("isn't risky as a deny of all mail", () => {
+    expect(findEntryRisks({ list: "deny", value: "*", entryType: "domain" })).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   chooseNextStep,
+  formatClosedHours,
   type RunState,
   STOPPED_BY_PERSON,
   type WaveRunState,
@@ -95,6 +96,57 @@ describe("chooseNextStep", () => {
       reason: "3 tenants failed, and the rollout tolerates 2.",
     });
     expect(chooseNextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
+  });
+
+  it("ignores failures of waves that are done, apart from the total", () => {
+    const first = done("first", { done: 3, failed: 3 });
+    expect(chooseNextStep(view([first, wave("second", { pending: 1 })]), NOW)).toEqual({ kind: "begin", wave: 1 });
+  });
+
+  it("ignores failed plans of waves that haven't begun", () => {
+    const waves = [wave("first", { pending: 1 }), wave("second", { failed: 3 })];
+    expect(chooseNextStep(view(waves, { tolerated: 2 }), NOW)).toEqual({ kind: "begin", wave: 0 });
+  });
+
+  it("counts released tenants as running", () => {
+    const running = wave("canary", { pending: 2, released: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
+    const step = chooseNextStep(view([running], { pending: tenants("a", "b") }), NOW);
+    expect(step).toEqual({ kind: "release", wave: 0, tenants: ["a"] });
+  });
+
+  it("names each closed time once", () => {
+    const hours = { from: 0, to: 30 * 60, timeZone: "UTC" };
+    const closed = ["Mon", "Tue", "Mon"].map((text) => ({ ...hours, text }));
+    expect(formatClosedHours(closed)).toBe("Mon, Tue");
+  });
+
+  it("soaks after an unreviewed change only if tenants follow", () => {
+    const unreviewed = wave(
+      "canary",
+      { unchanged: 1 },
+      { state: "running", soakMs: 500, unreviewed: [{ name: "a", sinceMs: 0 }] },
+    );
+    const soak = { kind: "soak", wave: 0, untilMs: NOW + 500 };
+    expect(chooseNextStep(view([unreviewed, wave("rest", { pending: 1 })]), NOW)).toEqual(soak);
+    expect(chooseNextStep(view([unreviewed, wave("rest", { unchanged: 1 })]), NOW)).toMatchObject({ kind: "settle" });
+  });
+
+  it("opens the gate of a last wave despite its own pending tenants", () => {
+    const gated = wave("canary", { pending: 1, done: 1 }, { state: "gated", gate: true });
+    expect(chooseNextStep(view([gated]), NOW)).toEqual({ kind: "settle", wave: 0 });
+  });
+
+  it.each([
+    [{ gate: true }, undefined, "The wave canary is finished, and its gate waits for approval."],
+    [{}, "canary", "The wave canary is finished, and the rollout was to pause after it."],
+  ])("gives the reason of a pause after a wave: %j, until %s", (options, until, reason) => {
+    const waves = [wave("canary", { done: 1 }, { state: "running", ...options }), wave("rest", { pending: 1 })];
+    expect(chooseNextStep(view(waves, { until }), NOW)).toMatchObject({ kind: "hand-over", reason });
+  });
+
+  it("gives the reason of a requested stop", () => {
+    const step = chooseNextStep(view([wave("canary", { pending: 5 })], { isStopping: true }), NOW);
+    expect(step).toEqual({ kind: "stop", reason: "It was stopped by a person." });
   });
 
   it("soaks, checks health, waits at the gate, then settles", () => {

@@ -1,0 +1,124 @@
+/** Sources that StrykerJS mutates together, and the tests that must notice. */
+export interface MutationPart {
+  readonly aim: string;
+  /** The mutated files, as globs. */
+  readonly sources: readonly string[];
+  /** The test files, as globs. They must run the sources in their own process. */
+  readonly tests: readonly string[];
+}
+
+const RESOURCE_TESTS = "test/integration/resources";
+
+/** All parts by the names used on the command line. */
+const parts = {
+  "next-step": {
+    aim: "the next step of a rollout",
+    sources: ["provider/rollout/model/next-step.ts"],
+    tests: ["test/unit/rollout/model/next-step.test.ts", "test/unit/rollout/model/simulation.test.ts"],
+  },
+  risk: {
+    aim: "risky entries and dangerous changes",
+    sources: ["provider/settings/{risk,danger}.ts"],
+    tests: [
+      "test/unit/settings/{arguments,danger,risk}.test.ts",
+      "test/unit/{files/part-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
+    ],
+  },
+  "removal-guard": {
+    aim: "the guard against mass removal, and the safeguards of a list",
+    sources: ["provider/settings/{removal-guard,list-safeguards}.ts"],
+    tests: [
+      "test/unit/settings/{arguments,list-arguments,list-mode,list-safeguards,removal-guard}.test.ts",
+      "test/unit/plan/make-plan.test.ts",
+    ],
+  },
+  "plan-digest": {
+    aim: "the digest of a reviewed plan, and its enforcement",
+    sources: ["provider/settings/plan-digest.ts", "provider/resources/lifecycle/{reviewed-plan,enforce-plan}.ts"],
+    tests: [
+      "test/unit/settings/plan-digest.test.ts",
+      "test/unit/plan/make-plan.test.ts",
+      "test/unit/gitops/expired-removal.test.ts",
+      "test/unit/resources/reviewed-plan.test.ts",
+      "test/integration/gitops/plan.test.ts",
+    ],
+  },
+  retry: {
+    aim: "retries, the circuit breaker, and the meaning of responses",
+    sources: [
+      "provider/client/{retry-policy,retry-budget,retry-after,circuit-breaker,response-classification}.ts",
+      "provider/tenant/resolve-outcome.ts",
+    ],
+    tests: [
+      "test/unit/client/{circuit-breaker,pacer,parse-response,response-classification,retry-*}.test.ts",
+      "test/unit/tenant/{resolve-outcome,vip-batches}.test.ts",
+      "test/integration/tenant/{rate-limit,unknown-outcome}.test.ts",
+    ],
+  },
+  pacer: {
+    aim: "the pace of requests",
+    sources: ["provider/client/{pacer,adaptive-limit,deadline}.ts"],
+    tests: ["test/unit/client/pacer.test.ts", "test/integration/tenant/rate-limit.test.ts"],
+  },
+  "entry-value": {
+    aim: "values and their canonical form",
+    sources: ["provider/settings/{entry-value,address-range}.ts"],
+    tests: ["test/unit/settings/{coverage,entry-value,entry-value.properties,refang}.test.ts"],
+  },
+  "entry-fields": {
+    aim: "fields of entries, encoded lists and patterns",
+    sources: ["provider/settings/{encoded-list,entry-fields,entry-id,list-pattern}.ts"],
+    tests: [
+      "test/unit/settings/{arguments,encoded-list.properties,entry-fields,entry-id,list-arguments,list-pattern}.test.ts",
+    ],
+  },
+  tenant: {
+    aim: "snapshots, batches and writes of a tenant",
+    sources: ["provider/tenant/*.ts", "!provider/tenant/{index,resolve-outcome}.ts"],
+    tests: ["test/unit/tenant/*.test.ts", "test/integration/tenant/*.test.ts"],
+  },
+  "lifecycle-entry": {
+    aim: "writes and removals of single entries",
+    sources: [
+      "provider/resources/lifecycle/{allow-deny-entry,changed-scopes,declarable,duplicate-rows,look-up-entry,row-ownership}.ts",
+      "provider/resources/lifecycle/entry-*.ts",
+    ],
+    tests: [
+      `${RESOURCE_TESTS}/{allow-deny-entry,changed-scopes,duplicate-rows,duplicate-spellings,entry-types}.test.ts`,
+      `${RESOURCE_TESTS}/{adopted-by-move,foreign-list-rows,id-collisions,removed-rows,row-ownership}.test.ts`,
+      `${RESOURCE_TESTS}/{allow-deny-list,import,risk,unlisted-rows}.test.ts`,
+      "test/unit/resources/look-up.properties.test.ts",
+    ],
+  },
+  "lifecycle-list": {
+    aim: "whole allow and deny lists",
+    sources: [
+      "provider/resources/lifecycle/{allow-deny-list,best-effort-runner,decode-entries}.ts",
+      "provider/resources/lifecycle/list-*.ts",
+    ],
+    tests: [
+      `${RESOURCE_TESTS}/{allow-deny-list,exclusive-allows,foreign-list-rows,lagging-lists,removed-rows}.test.ts`,
+      `${RESOURCE_TESTS}/{changed-scopes,duplicate-rows,import,risk,vip-list}.test.ts`,
+    ],
+  },
+  "lifecycle-vip": {
+    aim: "VIPs, and what all resources share",
+    sources: ["provider/resources/lifecycle/{vip-*,lifecycle,errors}.ts"],
+    tests: [
+      `${RESOURCE_TESTS}/{vip-employee,vip-list,duplicate-rows,import}.test.ts`,
+      "test/unit/resources/look-up.properties.test.ts",
+    ],
+  },
+} as const satisfies Record<string, MutationPart>;
+
+export type MutationPartName = keyof typeof parts;
+
+export const MUTATION_PARTS: Readonly<Record<MutationPartName, MutationPart>> = parts;
+
+/** @throws {Error} if an argument names no part. */
+export function selectParts(names: readonly string[]): MutationPartName[] {
+  const all = Object.keys(MUTATION_PARTS) as MutationPartName[];
+  const unknown = names.find((name) => !all.includes(name as MutationPartName));
+  if (unknown !== undefined) throw new Error(`"${unknown}" is not a part. The parts are ${all.join(", ")}.`);
+  return names.length === 0 ? all : all.filter((name) => names.includes(name));
+}
