@@ -9,16 +9,10 @@ import { quote, sanitizeMultiline } from "../settings/text";
 export const DATABASE_DEFAULT_HELP =
   "default: EMAIL_SECURITY_DATABASE, which keeps a password out of process lists, as do PGPASSWORD and ~/.pgpass";
 
-/** The location of the journal. */
 export interface JournalOptions {
   readonly database?: string;
 }
 
-/**
- * Adds the option for the journal's location.
- *
- * @param description the purpose of the journal in the command.
- */
 export function addJournalOption(command: Command, description: string): Command {
   return command.option(
     "--database <place>",

@@ -4,15 +4,12 @@ import type { Target, Targets } from "../rollout/model/target";
 import type { TargetSelection } from "../rollout/targets/select-targets";
 import { omitUndefined } from "../settings/omit-undefined";
 
-/** The default targets file. */
 export const DEFAULT_TARGETS_FILE = "tenants.yaml";
 
-/** Creates the option for the file that lists the tenants. */
 export function createTargetsOption(): Option {
   return new Option("--targets <file>", "Read the tenants from this file").default(DEFAULT_TARGETS_FILE);
 }
 
-/** The selection of tenants from the targets file. */
 export interface SelectionOptions {
   readonly only?: readonly string[];
   readonly except?: readonly string[];
@@ -38,7 +35,6 @@ export function addRepeatableSelectionOptions(command: Command): Command {
 const WILDCARD_HELP = "* matches any characters";
 const LABEL_HELP = "ring=canary, ring=canary,beta, or !ring=canary";
 
-/** Collects the values of a repeatable option. */
 export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }

@@ -15,18 +15,15 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import { createCachingYamlReader } from "./yaml-source";
 
 export interface CsvImport {
-  /** The rows added to the file. */
   readonly added: readonly CsvRow[];
   /** The rows that are already declared in the same way. */
   readonly unchanged: readonly CsvRow[];
   /** The differences from existing declarations, which stay unchanged. */
   readonly differences: readonly CsvDifference[];
-  /** The titles of ignored columns. */
   readonly ignoredColumns: readonly string[];
 }
 
 export interface CsvImportOptions extends CsvOptions, Pick<SettingsReadOptions, "today"> {
-  /** Whether to write nothing. */
   readonly dryRun?: boolean;
 }
 

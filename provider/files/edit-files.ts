@@ -11,7 +11,6 @@ export interface FileEdit {
   readonly edit: Edit;
 }
 
-/** A file before and after a change. */
 export interface ChangedFile {
   readonly file: string;
   /** Empty for a new file. */

@@ -21,7 +21,6 @@ interface InsertPosition<T> {
   readonly style: ElementStyle;
 }
 
-/** Returns the sort key of an element in a section. */
 export type SortKey = (subject: string) => string;
 
 const SORT_KEYS: readonly SortKey[] = [getValueSortKey, (subject) => subject];

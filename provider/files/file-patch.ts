@@ -8,7 +8,6 @@ import {
 } from "diff";
 import { countLines, findLineEnd } from "./edit-element";
 
-/** Context lines around a change. */
 const CONTEXT_LINES = 4;
 
 /** The maximum edit length for finding the shortest patch, which takes quadratic time. */
@@ -53,7 +52,6 @@ function buildMiddlePatch(name: string, before: string, after: string, start: nu
   return { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
 }
 
-/** Splits a text into lines with their newlines. */
 function splitLines(text: string): string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }

@@ -86,7 +86,6 @@ function parseFlowNode(text: string): Node {
   return node as Node;
 }
 
-/** Parses a section in flow style. */
 export function parseFlowSection(
   location: FlowLocation,
   { text, value }: YamlSource,

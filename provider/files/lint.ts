@@ -9,7 +9,6 @@ import { inspectSettings, type SettingsReadOptions } from "./read-settings";
 import { findReviewProblems } from "./reviews";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 
-/** The findings of lint, and the settings if they are valid. */
 export interface LintResult {
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];

@@ -20,7 +20,6 @@ export interface OptionDemand {
 
 /** The direction in which an option becomes stricter. */
 interface OptionOrder<Value> {
-  /** Returns whether a value is weaker than another one. */
   readonly isWeaker: (value: Value | undefined, reference: Value | undefined) => boolean;
   /** Returns a value as strict as both; undefined if there is none. */
   readonly combineStricter?: (one: Value, other: Value) => Value;

@@ -16,7 +16,6 @@ export function findFileRepository(file: string): string | undefined {
   return findRepository(dirname(resolveLinks(resolve(file))));
 }
 
-/** Returns a file's path in a repository, as git names it. */
 export function getRepositoryPath(repository: string, file: string): string {
   return relative(resolveLinks(repository), resolveLinks(resolve(file)))
     .split(sep)

@@ -4,7 +4,6 @@ import type { Finding } from "./finding";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import type { ElementReview } from "./settings-schema";
 
-/** The default review interval. */
 export const DEFAULT_REVIEW_INTERVAL = "90d";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -6,7 +6,6 @@ import { getFindingRule } from "./finding-rules";
 import { isOutsideDirectory } from "./repository";
 
 export interface SarifOptions {
-  /** The version of this package. */
   readonly version: string;
   /** The directory that paths in the log are relative to: the repository root. */
   readonly root: string;

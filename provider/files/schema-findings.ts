@@ -4,7 +4,6 @@ import { quote, sanitizeLine } from "../settings/text";
 import type { Finding } from "./finding";
 import type { YamlSource } from "./yaml-source";
 
-/** The format of a kind of file. */
 export interface FileFormat {
   readonly schema: z.ZodType;
   /** Common wrong keys, in lower case without hyphens and underscores, and the correct key. */
@@ -78,7 +77,6 @@ function suggestPaths(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   });
 }
 
-/** Returns the valid keys at a path. */
 function getKnownKeys(path: readonly PropertyKey[], schema: unknown): readonly string[] {
   let current = schema;
   for (const segment of path) {

@@ -18,7 +18,6 @@ import { checkTenantIdentity } from "../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../settings/omit-undefined";
 import { readEachTenant } from "./read-each-tenant";
 
-/** The options of {@link findInFleet}. */
 export interface FindInFleetOptions {
   /** How to connect to the tenants; undefined if only the files are searched. */
   readonly reach: RequestContext | undefined;
@@ -26,7 +25,6 @@ export interface FindInFleetOptions {
   readonly concurrency: number;
   /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
-  /** Receives the number of tenants that were read. */
   readonly onProgress?: (count: number) => void;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadIdentityRecords;

@@ -3,7 +3,6 @@ import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-sc
 import { jsonCountField, jsonTextField } from "../settings/json-fields";
 import { formatJson } from "../settings/text";
 
-/** The version of the drift format. */
 export const DRIFT_FORMAT = 1;
 
 const { unicode: _unicode, ...named } = subjectShape;

@@ -32,11 +32,9 @@ export interface ExportOptions {
   readonly includeAutomatic?: boolean;
 }
 
-/** A tenant as settings files. */
 export interface SettingsExport {
   /** The texts by file name; the file that includes the others is first. */
   readonly files: ReadonlyMap<string, string>;
-  /** The numbers of declared entries and VIPs. */
   readonly entries: number;
   readonly vips: number;
   /** The number of risky entries, which are declared with a note to review them. */
@@ -51,7 +49,6 @@ export interface SettingsExport {
 
 export const SETTINGS_FILE = "settings.yaml";
 
-/** All possible file names of an export. */
 export const EXPORTED_FILES: readonly string[] = [
   SETTINGS_FILE,
   "vips.yaml",
@@ -69,7 +66,6 @@ export function isAcceptedByExport(acceptRisk: unknown): boolean {
   return typeof acceptRisk === "string" && acceptRisk.startsWith(EXPORT_ACCEPTANCE);
 }
 
-/** Longer deny lists are split by entry type. */
 const MAX_DENY_FILE_ENTRIES = 1_000;
 
 /**
@@ -182,7 +178,6 @@ function formatExportHeader({ readAt }: Pick<ObservedState, "readAt">, { host }:
   return `Exported from ${host} at ${readAt} by \`email-security export\`.`;
 }
 
-/** Formats the start of a file. */
 export function renderFileHeader(header: string): string {
   return `${formatYamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
@@ -229,7 +224,6 @@ export function renderEntriesSection(
   return renderYamlSection(section, elements);
 }
 
-/** Formats the section of VIPs, with automatically detected ones in a comment. */
 export function renderVipsSection(
   vips: readonly DeclarableRow<VipEmployeeRow>[],
   automatic: readonly DeclarableResult<VipEmployeeRow>[],
@@ -287,7 +281,6 @@ function renderElement(
 interface UndeclarableItem {
   readonly description: string;
   readonly reason: string;
-  /** The pattern for `ignore`. */
   readonly pattern?: string;
 }
 
@@ -309,7 +302,6 @@ function formatUndeclarable({ description, reason, pattern }: UndeclarableItem):
   return `${description}: ${reason}${ignoredNote}`;
 }
 
-/** Formats the own domains for a file. */
 export function renderOwnDomains({
   ownDomains,
   likelyOwnDomains,

@@ -33,7 +33,6 @@ export interface PlanOptions {
   readonly ownDomains?: readonly string[];
   /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
   readonly accepting?: TenantAcceptance;
-  /** Reports the progress of slow steps. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
 }
@@ -84,7 +83,6 @@ export async function planPreview(
   return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, blockers);
 }
 
-/** Creates the plan of a desired state from one snapshot of the tenant and its mail. */
 export async function planDesired(
   desired: DesiredState,
   source: PlanSource,

@@ -27,18 +27,14 @@ export interface TenantFileOptions {
   readonly metadata?: SettingsElement;
 }
 
-/** The settings that all tenants share. */
 export interface Baseline {
-  /** The `include` path. */
   readonly include: string;
-  /** The content of the baseline. */
   readonly settings: Settings;
 }
 
 /** A tenant as one settings file, without what its baseline declares. */
 export interface TenantFile {
   readonly text: string;
-  /** The numbers of entries and VIPs in the file. */
   readonly entries: number;
   readonly vips: number;
   /** The number of declarations that equal the baseline. */
@@ -116,7 +112,6 @@ export function buildTenantFile(observed: ObservedState, options: TenantFileOpti
   };
 }
 
-/** Formats the removal of entries that the baseline has on the other list. */
 function renderRemoveSection(relisted: Settings["entries"]): string {
   if (relisted.length === 0) return "";
   const byList = Map.groupBy(relisted, ({ list }) => list);

@@ -11,7 +11,6 @@ import { ENTRY_LISTS } from "../settings/assumptions";
 import { sentFieldsShape } from "../settings/entry-fields";
 import { jsonTextField } from "../settings/json-fields";
 
-/** The version of the `why` format. */
 export const WHY_FORMAT = 1;
 
 const subjectFields = {

@@ -12,7 +12,6 @@ import { BRANCH_PREFIX, type ChangeMessage, type Commit, commitChange } from "./
 import { formatGitCommand } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
-/** The delivery of a change of settings files. */
 export interface DeliveryOptions {
   /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;
@@ -20,10 +19,8 @@ export interface DeliveryOptions {
   readonly pr?: boolean | undefined;
 }
 
-/** The result of writing a change. */
 export interface WriteResult {
   readonly files: readonly string[];
-  /** The removed files. Absent: none. */
   readonly removed?: readonly string[];
   readonly commit?: Commit;
   readonly pullRequest?: PullRequest;
@@ -90,7 +87,6 @@ export function formatDiff(files: readonly ChangedFile[]): string {
   return formatGitPatch(files, root);
 }
 
-/** Describes the result in lines for people. */
 export function describeWriteResult({ files, removed = [], commit, pullRequest }: WriteResult): string[] {
   const names = files.map(sanitizeLine).join(", ");
   if (commit === undefined) {

@@ -14,7 +14,6 @@ import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { buildDesiredState, hashDesiredState } from "./desired-state";
 
-/** The arguments of `TenantSettings`, for either provider. */
 export const tenantSettingsArguments = z.strictObject({
   file: z.string({ error: ({ input }) => describePlainText("the path of a settings file", input) }),
   today: z
@@ -33,15 +32,11 @@ function describePlainText(expected: string, input: unknown): string {
   return `must be ${expected} in plain text, because previews also read the files; it is ${inputText}`;
 }
 
-/** The declarations of a tenant's settings files, as arguments of its two lists. */
 export interface DeclaredListArguments {
-  /** The arguments of the `AllowDenyList`. */
   readonly entries: { readonly entries: readonly ReturnType<typeof toEntryArguments>[] };
-  /** The arguments of the `VipList`. */
   readonly vips: { readonly members: readonly ReturnType<typeof toMemberArguments>[] };
   /** The tenant's own domains, in canonical form. */
   readonly ownDomains: readonly string[];
-  /** Warnings for the reviewer, one sentence each. */
   readonly warnings: readonly string[];
   /** A sentence about expired entries; undefined if there are none. */
   readonly expired: string | undefined;
@@ -105,7 +100,6 @@ function enforceSettingsFilesPlan(name: string, stackName: string, settings: Set
   );
 }
 
-/** The maximum number of warnings shown one by one. */
 const MAX_WARNINGS = 20;
 
 function buildNotices({ findings, expired }: Settings): Pick<DeclaredListArguments, "warnings" | "expired"> {

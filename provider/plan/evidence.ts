@@ -14,7 +14,6 @@ import {
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestItems, readNewest } from "./read-newest";
 
-/** Bounds on the mail that is read. */
 export interface EvidenceOptions {
   readonly client: SettingsClient;
   /** The look-back window in days: an integer, 1 or more. Default: 30. */
@@ -37,7 +36,6 @@ const DEFAULT_TIME_BUDGET_MS = 60_000;
 const MINUTES_PER_DAY = 24 * 60;
 const MAX_SENDERS = 5;
 
-/** A tenant's mail, read once. */
 export interface TenantMailHistory {
   readonly summary: EvidenceSummary;
   /** Threats of the window; undefined if none could be read. */
@@ -87,12 +85,10 @@ export async function readMailHistory(options: EvidenceOptions): Promise<TenantM
   };
 }
 
-/** Returns the summary of the mail that the evidence is based on. */
 export function getEvidenceSummary({ summary }: TenantMailHistory): EvidenceSummary {
   return summary;
 }
 
-/** The subject of evidence: an entry or a VIP. */
 export interface EvidenceSubject {
   readonly kind: "entry" | "vip";
   /** The value or mailbox. */
@@ -306,7 +302,6 @@ class DomainIndex<Seen extends MessageWithSender> {
     );
   }
 
-  /** @param part the domain itself, its subdomains, or both. */
   find(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
     const reversedDomain = domain === "" ? "" : reverseDomain(domain);
     // A message may match by both of its domains.

@@ -15,7 +15,6 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
 import type { Plan } from "./plan";
 
-/** The fields of a resource in a stack's state that are used here. */
 interface StackResource {
   readonly urn: string;
   readonly type: string;

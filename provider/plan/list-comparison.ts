@@ -33,15 +33,12 @@ type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow
 /** The reason for the changes of an entry and of the row in its other scope. */
 const SCOPE_CHANGED = "its scope was changed at the tenant since the stack's last run";
 
-/** The context for comparing a declared entry. */
 interface EntryContext {
   readonly match: EntryMatch;
   readonly prior: PriorList<AllowDenyEntryRow>;
-  /** The rows to remove. */
   readonly removedRows: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
 
-/** Compares all lists with one snapshot of the tenant. */
 export class ListComparison {
   readonly changes: UnratedChange[] = [];
   readonly blockers: PlanBlocker[] = [];
@@ -217,7 +214,6 @@ export class ListComparison {
     });
   }
 
-  /** Returns the metadata that the files or the program declare for a key. */
   #getDeclarationFields(list: DesiredList, key: string): Partial<UnratedChange> {
     const declaration = list.declarations.get(key);
     if (declaration === undefined) return omitUndefined({ resource: list.resource, place: list.location });

@@ -20,7 +20,6 @@ export interface ThreatRecord {
   readonly senderDomainRegisteredAt?: string;
 }
 
-/** The data kept of a phishing report, with the same rules. */
 export interface ReportRecord {
   readonly id: string;
   readonly time?: string;

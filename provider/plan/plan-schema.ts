@@ -5,7 +5,6 @@ import { ENTRY_LISTS } from "../settings/assumptions";
 import { entryStateShape } from "../settings/entry-fields";
 import { jsonCountField, jsonTextField } from "../settings/json-fields";
 
-/** The version of the plan format. */
 export const PLAN_FORMAT = 1;
 
 const listSchema = z.enum(ENTRY_LISTS);
@@ -47,7 +46,6 @@ export const planEntryStateSchema = z
 
 export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
 
-/** The identity of an entry or VIP. */
 export const subjectShape = {
   kind: kindSchema,
   key: jsonTextField("The value or mailbox, with the fields that distinguish it from others with the same value."),

@@ -22,7 +22,6 @@ import type { DesiredState } from "./desired-state";
 import { getVipMailboxes, type ObservedState } from "./observed-state";
 import type { PlanBlocker } from "./plan";
 
-/** Evidence that identifies a tenant. */
 export interface TenantIdentityEvidence {
   /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
@@ -89,7 +88,6 @@ export function assertOwnMailboxes(
   );
 }
 
-/** The expected mailbox domains of a tenant. */
 export interface ExpectedMailboxes {
   readonly ownDomains: readonly string[];
   /** The fingerprint from the last rollout; absent if unknown. */
@@ -153,7 +151,6 @@ export function computeTenantFingerprint(desired: DesiredState, observed: Observ
   return updateFingerprint(previous, getObservedPeople(observed, []));
 }
 
-/** Returns the most likely own domains of the tenant, based on its VIPs. */
 export function inferOwnDomains(observed: ObservedState): readonly string[] {
   return suggestOwnDomains(getVipMailboxes(observed));
 }
@@ -188,7 +185,6 @@ function getObservedPeople(observed: ObservedState, mailboxes: Iterable<string>)
   return collectMailDomains([...vips, ...mailboxes], true);
 }
 
-/** The code of the blocker. */
 export const OTHER_TENANT_CODE = "other-tenant";
 
 function buildTenantBlocker(signText: string, advice: string): PlanBlocker {

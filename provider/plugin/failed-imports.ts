@@ -37,7 +37,6 @@ export class FailedImports {
   #allDecided = Promise.withResolvers<void>();
   #hasFailed = false;
 
-  /** Records that a resource is being read for an import. */
   begin(urn: string): void {
     this.#imported.add(urn);
     this.#pending.add(urn);

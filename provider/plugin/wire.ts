@@ -34,7 +34,6 @@ export function encodeProperties(properties: Properties, source?: PulumiStruct):
   return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
-/** Marks a value as secret. */
 export function markSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }

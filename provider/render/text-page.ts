@@ -5,7 +5,6 @@ import { getTextWidth, wrapText } from "./text-width";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Lines for a terminal, which are escaped before they are coloured. */
 export class TextPage {
   readonly #lines: string[] = [];
   readonly #color: boolean;
@@ -24,7 +23,6 @@ export class TextPage {
     this.#lines.push("");
   }
 
-  /** Adds wrapped words. */
   addText(content: SafeText, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
     for (const line of wrapContent(content, this.#width - indent)) {
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? line : this.#applyStyle(style, line)}`);
@@ -37,7 +35,6 @@ export class TextPage {
     this.addBlankLine();
   }
 
-  /** Adds words after a label, which has its own column. */
   addLabeledText(
     label: string,
     content: SafeText,
@@ -104,7 +101,6 @@ function wrapContent(content: SafeText, width: number): string[] {
   return lines.every((line) => line.length <= width) ? lines : wrapText(text, width - ESCAPE_COLUMNS).map(sanitizeLine);
 }
 
-/** The additional columns of an escaped command. */
 const ESCAPE_COLUMNS = 5;
 
 function toPlainText(content: SafeText): string {

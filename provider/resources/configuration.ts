@@ -98,7 +98,6 @@ export function getInstanceName(config: ConfigSource): string | undefined {
   return config(INSTANCE_KEY);
 }
 
-/** Returns a description of the key's source for people. */
 export function describeApiKeySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const tenantSource = getInstanceName(config) === undefined ? environment[TENANT_SOURCE_VARIABLE] : undefined;
   return tenantSource ?? describeSettingSource("apiKey", config, environment);

@@ -17,7 +17,6 @@ interface OwnedDeclaration {
   readonly declaration: ResourceDeclaration;
 }
 
-/** The maximum number of collisions to list. */
 const MAX_SHOWN = 20;
 
 /**
@@ -93,7 +92,6 @@ export class DeclarationRegistry {
   }
 }
 
-/** Returns the collisions of an item with a list of another resource. */
 function findCollisions(item: DeclarationItem, { owner, declaration }: OwnedDeclaration): ArgumentFailure[] {
   const other = declaration.find(item.subject);
   if (other !== undefined) return [buildDuplicateFailure(item, other, owner)];
@@ -135,7 +133,6 @@ function buildBothListsFailure(
   return { property: item.property, reason };
 }
 
-/** Builds the failure for an item of another resource that a list would remove. */
 function buildPrunedFailure(
   item: DeclarationItem,
   owner: DeclarationOwner,

@@ -43,7 +43,6 @@ import { addMarkerRecords, SameTenantError } from "./targets/tenant-conflicts";
 import { formatDifferentTenantReason } from "./targets/tenant-replacement";
 import { getToleratedFailures } from "./targets/tolerance";
 
-/** The options of {@link RolloutPlanner.plan}. */
 export interface PlanRequest extends TargetSelection {
   readonly file: string;
   /** How many tenants are planned at once, and changed at once in each wave. Overrides the waves. */
@@ -63,10 +62,8 @@ export interface PlanRequest extends TargetSelection {
   readonly stopping?: AbortSignal;
 }
 
-/** The options of {@link RolloutPlanner.planRollback}. */
 export type RollbackRequest = TargetSelection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
 
-/** A planned rollout, with the findings about its targets file. */
 export interface RolloutPlanResult extends PlannedRollout {
   readonly findings: readonly Finding[];
 }
@@ -239,7 +236,6 @@ export class RolloutPlanner {
     }
   }
 
-  /** Excludes the tenants that a person chose to skip. */
   async #excludeSkipped(
     source: string,
     project: string,

@@ -39,7 +39,6 @@ import { readPresentNames } from "./targets/present-names";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 
-/** The options of {@link RolloutRun.run}. */
 export interface RunRequest {
   /** The wave after which the rollout pauses until a person resumes it. */
   readonly until?: string;
@@ -58,11 +57,9 @@ export interface RunRequest {
   readonly log?: (line: string) => void;
   /** Stops the rollout from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
-  /** Ends the run immediately. */
   readonly aborted: AbortSignal;
 }
 
-/** One run of a rollout, until it is done, stopped, paused or interrupted. */
 export class RolloutRun {
   readonly #context: RolloutContext;
 
@@ -322,7 +319,6 @@ function compareWithCurrentTargets(
   return waveDifferences === undefined ? current : { ...current, notes: [...current.notes, keptWavesNote] };
 }
 
-/** The tenants of a rollout, compared with the present targets file. */
 interface ComparedTargets extends TargetComparison, CurrentTargets {
   readonly declared: Targets;
 }

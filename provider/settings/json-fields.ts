@@ -1,6 +1,5 @@
 import { z } from "zod";
 
-/** Fields that the JSON formats of several commands share. */
 export const jsonTextField = (description: string) => z.string().describe(description);
 
 export const jsonCountField = (description: string) => z.int().min(0).describe(description);

@@ -13,16 +13,12 @@ import { type RefangedValue, refang } from "../../settings/refang";
 import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
 
-/** The list names on the command line. */
 export const LIST_NAMES = ["allow", "deny", "vip"] as const;
 
-/** A list name on the command line. */
 export type ListName = (typeof LIST_NAMES)[number];
 
-/** The help text for the values of these commands. */
 export const VALUES_HELP = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
-/** The common options of the commands that change lists. */
 export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expires"> {
   readonly for?: string;
   readonly scope?: string;
@@ -35,7 +31,6 @@ export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expire
   readonly offline?: true;
 }
 
-/** Adds the options that select a file and control how it is written. */
 export function addFileOptions(command: Command): Command {
   return addWriteOptions(
     command
@@ -65,14 +60,12 @@ const REASON_OPTIONS = {
   readonly [flags: string, description: string]
 >;
 
-/** Adds the options for the reason, the owner and the expiry. */
 export function addMetadataOptions(command: Command): Command {
   return addReasonOptions(
     command.option("--for <term>", "Set the expiry: 30d, 6w, the last day as 2026-12-31, or never", parseTermOption),
   );
 }
 
-/** Adds the options for the reason and the owner. */
 export function addReasonOptions(command: Command): Command {
   for (const [flags, description] of Object.values(REASON_OPTIONS)) command.option(flags, description);
   return command;
@@ -90,7 +83,6 @@ export function parseTermOption(text: string): string {
   throw new InvalidArgumentError(`${parsed.reason}.`);
 }
 
-/** Extracts the entry fields from the options. */
 export function getMetadata(options: Partial<ChangeOptions>): EntryMetadata {
   return pickTextFields(omitUndefined({ ...options, expires: options.for }));
 }

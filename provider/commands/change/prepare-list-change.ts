@@ -11,7 +11,6 @@ import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gito
 import { findIncludingFiles } from "./including-files";
 import { planListChange } from "./plan-list-change";
 
-/** The files for a change. */
 export interface ChangeFiles {
   /** The file to change. The change may also edit the tenant's own files that it includes. */
   readonly file: string;
@@ -23,7 +22,6 @@ export interface ChangeFiles {
   readonly today?: string;
 }
 
-/** A planned change; nothing is written yet. */
 export interface PreparedChange {
   readonly steps: readonly ChangeStep[];
   readonly files: readonly ChangedFile[];
@@ -82,7 +80,6 @@ export function prepareListChange(
   return { steps, files, findings, settingsFiles: settings.files, ownDomains, isStale };
 }
 
-/** Creates a predicate for findings about the changed values. */
 function createChangedCheck(steps: readonly ChangeStep[]): (finding: Finding) => boolean {
   const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
   return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));

@@ -13,7 +13,6 @@ import { validateRemovals } from "../../settings/removal-guard";
 import { quote } from "../../settings/text";
 import { type AdoptableKind, type AdoptionStep, planAdoption, type UnadoptedItem } from "./plan-adoption";
 
-/** The result of an adoption. */
 export interface Adoption {
   readonly files: readonly ChangedFile[];
   readonly steps: readonly AdoptionStep[];

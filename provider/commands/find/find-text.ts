@@ -20,11 +20,9 @@ import { pickSentFields } from "../../settings/entry-fields";
 import { getDetailTexts } from "../../settings/entry-state-text";
 import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 
-/** The maximum number of tenants to name in a group. */
 const MAX_NAMES = 100;
 /** Long enough for an error that says which tenant a key belongs to, and how to fix that. */
 const MAX_MESSAGE_LENGTH = 1_000;
-/** The maximum number of read errors to list. */
 const MAX_READ_ERRORS = 20;
 
 /**

@@ -13,13 +13,10 @@ import {
   renderTopPipelineAdditions,
 } from "./nest-file";
 
-/** The hosts to write pipeline files for. */
 export const PIPELINES = ["github", "gitlab", "both", "none"] as const;
 
-/** The host to write pipeline files for: one of {@link PIPELINES}. */
 export type Pipelines = (typeof PIPELINES)[number];
 
-/** Options of {@link initRepository}. */
 export interface InitOptions {
   /** The directory to write; created if it does not exist. */
   readonly directory: string;
@@ -47,7 +44,6 @@ const BASELINE = "settings/baseline.yaml";
 
 const TEMPLATE_TENANT = "acme";
 
-/** The files that `init` wrote, and the lines that a person must add to existing files. */
 export interface InitResult {
   /** The directory where hosts look for their files: the top of the git repository, or the directory itself outside a repository. */
   readonly top: string;
@@ -62,7 +58,6 @@ export interface InitResult {
   readonly ignoringRepository?: string;
 }
 
-/** Lines to add to an existing file. */
 export interface FileAddition {
   /** Relative to the top. */
   readonly file: string;
@@ -130,16 +125,13 @@ async function isIgnored(repository: string, directory: string): Promise<boolean
   }
 }
 
-/** Maps files to their paths relative to the top. */
 function placeFiles(files: ReadonlyMap<string, string>, { directory }: Location, name: string): Map<string, string> {
   if (directory === "") return new Map(files);
   return new Map([...files].map(([path, text]) => adaptToSubdirectory(path, text, { directory, name })));
 }
 
-/** Paths where hosts look for code owners. */
 const CODEOWNERS_PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
-/** Removes files that the repository already has, and returns the lines to add to them. */
 function keepSharedFiles(
   files: Map<string, string>,
   { top, directory }: Location,
@@ -193,7 +185,6 @@ function assertNoConflictingFiles({ top }: Location, paths: readonly string[]): 
   );
 }
 
-/** Lists the files below a directory, relative to it. */
 function listTemplateFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

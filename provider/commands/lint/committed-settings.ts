@@ -9,7 +9,6 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
 
-/** Settings files of one commit. */
 export class CommittedSettings {
   readonly #top: string;
   readonly #blobIds: ReadonlyMap<string, string>;

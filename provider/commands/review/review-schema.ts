@@ -4,7 +4,6 @@ import { jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 
-/** The version of the review format. */
 export const REVIEW_FORMAT = 1;
 
 const itemSchema = z

@@ -19,7 +19,6 @@ import { pickEntryState } from "../../settings/entry-fields";
 import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-value";
 import { omitUndefined } from "../../settings/omit-undefined";
 
-/** Options for querying the tenant. */
 export interface TenantValueOptions {
   /** The number of days of mail to read; 0 reads none. */
   readonly days: number;

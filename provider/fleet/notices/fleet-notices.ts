@@ -12,7 +12,6 @@ import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";
 import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./unsent-changes";
 
-/** The result of sending notices. */
 export interface NoticeResult {
   /** The reason why a receiver did not get a notice, as a sentence. */
   readonly problem?: string;
@@ -87,7 +86,6 @@ export class FleetNotices {
   }
 }
 
-/** The maximum number of names and changes in a notice. */
 const MAX_ITEMS = 20;
 
 function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
@@ -149,7 +147,6 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
 
 type NoticeChange = NonNullable<Notice["changes"]>[number];
 
-/** The signs of a notice's changes, by kind of difference. */
 const NOTICE_SIGNS: Readonly<Record<FleetDifference["what"], NoticeChange["sign"]>> = {
   added: "add",
   changed: "change",

@@ -34,12 +34,10 @@ export class SiteBuilder {
     return this.#directory.unreadableRuns;
   }
 
-  /** Adds the declarations of one tenant's files. */
   onFiles(name: string, settings: Settings): void {
     this.#store.addDeclared(name, settings);
   }
 
-  /** Adds the actual entries of one tenant. */
   onObserved(name: string, observed: ObservedState): void {
     this.#store.addObserved(name, observed);
     this.#ages.add(name, observed);

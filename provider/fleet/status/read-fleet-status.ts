@@ -29,7 +29,6 @@ import type { StackState, StackStates } from "./stack-states";
 import { FLEET_STATUS_FORMAT, type FleetStatus, type SyncStatus, type TenantStatus } from "./status-schema";
 import { compareTenant, type LastRolloutLists, type TenantDifferences } from "./tenant-differences";
 
-/** The options of {@link readFleetStatus}. */
 export interface FleetStatusOptions {
   readonly file: string;
   readonly project: string;
@@ -49,7 +48,6 @@ export interface FleetStatusOptions {
   /** The last day (UTC) of the expiry dates to report. */
   readonly until: string;
   readonly now?: () => Date;
-  /** Receives the number of tenants that were read. */
   readonly onProgress?: (count: number) => void;
   /** Receives data that the status doesn't contain. */
   readonly observer?: FleetObserver;
@@ -59,7 +57,6 @@ export interface FleetStatusOptions {
 export interface FleetObserver {
   /** Receives the declarations of one tenant's files, if they are valid. */
   onFiles(name: string, settings: Settings): void;
-  /** Receives the actual state of one tenant. */
   onObserved(name: string, onObserved: ObservedState): void;
   /**
    * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are

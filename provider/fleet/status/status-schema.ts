@@ -3,7 +3,6 @@ import { sentFieldsShape } from "../../settings/entry-fields";
 import { jsonCountField, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
-/** The version of the format of a fleet's status. */
 export const FLEET_STATUS_FORMAT = 1;
 
 /** The statuses of a tenant, the worst first. */

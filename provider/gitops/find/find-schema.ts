@@ -4,7 +4,6 @@ import { sentFieldsShape } from "../../settings/entry-fields";
 import { jsonCountField, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
-/** The version of the find format. */
 export const FIND_FORMAT = "1";
 
 const lineShape = { file: jsonTextField("As it was specified."), line: z.int().min(1) };

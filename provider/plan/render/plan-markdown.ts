@@ -37,7 +37,6 @@ export const PLAN_COMMENT_MARKER = "<!-- email-security-plan -->";
 export interface PlanMarkdownOptions {
   /** The maximum length in characters and UTF-8 bytes; at least 32,768. Default: 65,536, the limit of GitHub. */
   readonly limit?: number;
-  /** The location of the whole plan: an https URL, or a name. */
   readonly artifact?: string;
 }
 
@@ -86,7 +85,6 @@ const MIN_LIMIT = 32_768;
 /** The bytes that a section summary needs: a heading, the counts and where to find the rest. */
 const MIN_SECTION_BYTES = 1_500;
 
-/** A part of a Markdown report. */
 export interface MarkdownSection {
   /** The maximum share of the limit, which leaves space for the last sections. */
   readonly maxShare: number;
@@ -320,7 +318,6 @@ function renderChangeTable(
   return `${renderWithinLimit(header, [changeViews.map((changeView) => () => `${formatChangeRow(changeView)}\n`)], maxBytes - closing.length, formatRest)}${closing}`;
 }
 
-/** The maximum number of rows that are unfolded initially. */
 const MAX_OPEN_ROWS = 20;
 
 function formatChangeRow({ change, sign, word, list, kind, details }: ChangeView): string {
@@ -363,7 +360,6 @@ function formatKinds(changeViews: readonly ChangeView[]): string {
     .join(", ");
 }
 
-/** Formats `in the artifact`, with its name or a link to it. */
 function formatArtifact(artifact: string | undefined): string {
   if (artifact === undefined) return "in the artifact";
   const url = getHttpsUrl(artifact);

@@ -13,7 +13,6 @@ export function useActualTexts(removed: ListPlan["removals"], actual: EncodedLis
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 
-/** Returns the changes of a list's content, key by key. */
 export function buildContentChanges(kind: ListKind, before: EncodedList, after: EncodedList): PropertyChange[] {
   if (isSameContent(before, after)) return [];
   const changes: PropertyChange[] = [];

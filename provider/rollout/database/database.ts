@@ -1,7 +1,5 @@
-/** A value stored in a column. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** One row, keyed by column name. */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /**
@@ -32,10 +30,8 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Runs statements: a database, or one of its transactions. */
 export type Queryable = Pick<Database, "query" | "dialect">;
 
-/** A lock on a name. */
 export interface DatabaseLock {
   release(): Promise<void>;
 }

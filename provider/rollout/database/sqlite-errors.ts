@@ -66,7 +66,6 @@ const LOCKED_REASON = "another process has locked it. Find and end a process tha
 const DAMAGED_REASON =
   "it is damaged, or something else changed it. Restore a backup, or start a new rollout with another file.";
 
-/** Keyed by SQLite's result code. */
 const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
   [1, DAMAGED_REASON],
   [3, NO_ACCESS],

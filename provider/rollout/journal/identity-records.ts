@@ -24,12 +24,10 @@ export async function readIdentityRecords(
   return selectIdentityRecords(await readLastApplied(database, { ...scope, ...stacks }), targets, filter);
 }
 
-/** Returns the rollout that read the identity, with its number among the rollouts of all journals. */
 function getIdentityOrder({ identityOrder, order, stackSeq }: AppliedRollout): Pick<RolloutOrder, "id" | "seq"> {
   return identityOrder ?? { id: order.id, seq: stackSeq };
 }
 
-/** Selects the same records from one or more journals that were already read. */
 export function selectIdentityRecords(
   { stacks, readEarlier }: Pick<LastAppliedRollouts, "stacks" | "readEarlier">,
   targets: readonly Target[],

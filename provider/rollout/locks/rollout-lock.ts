@@ -1,19 +1,15 @@
 import { z } from "zod";
 import { ROLLOUT_MODES } from "../model/rollout-mode";
 
-/** The version of the lock format. */
 const LOCK_FORMAT = 1;
 
-/** The changes that a rollback undid: the rollout, and the signatures of its changes. */
 const rolledBackSchema = z.object({ rollout: z.string(), changes: z.array(z.string()).readonly() });
 
-/** The changes that a rollback undid. */
 export type RolledBackChanges = Readonly<z.infer<typeof rolledBackSchema>>;
 
 const lockSchema = z.object({
   format: z.literal(LOCK_FORMAT),
   rollout: z.string(),
-  /** The Pulumi project of its stacks. */
   project: z.string(),
   /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
   state: z.enum(["open", "closed"]),
@@ -45,7 +41,6 @@ const lockSchema = z.object({
  */
 export type RolloutLock = Readonly<Omit<z.infer<typeof lockSchema>, "format">>;
 
-/** Converts a lock to its stored format. */
 export function serializeLock(lock: RolloutLock): unknown {
   return { format: LOCK_FORMAT, ...lock };
 }

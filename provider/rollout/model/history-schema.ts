@@ -13,13 +13,10 @@ import {
   tenantStateSchema,
 } from "./rollout-report";
 
-/** The version of the history format. */
 export const HISTORY_FORMAT = 1;
 
-/** The version of the rollout details format. */
 export const DETAILS_FORMAT = 1;
 
-/** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
 
 const isChanged = z.literal(true).exactOptional().describe("Whether there were uncommitted changes.");
@@ -173,7 +170,6 @@ const comparedRollout = z
   })
   .readonly();
 
-/** The difference between the declared states of two rollouts. */
 export const differenceSchema = z
   .strictObject({
     format: z.literal(DIFFERENCE_FORMAT).describe("The version of this format."),

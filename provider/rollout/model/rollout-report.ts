@@ -4,7 +4,6 @@ import { jsonCountField, jsonTextField, jsonTimeField } from "../../settings/jso
 import { formatJson } from "../../settings/text";
 import { ROLLOUT_MODES } from "./rollout-mode";
 
-/** The version of the report format. */
 export const REPORT_FORMAT = 1;
 
 export const tenantStateSchema = z
@@ -118,7 +117,6 @@ const error = z
 
 export type TenantError = z.infer<typeof error>;
 
-/** The numbers of a plan's changes. */
 export const plannedCountsSchema = z
   .strictObject({
     added: jsonCountField("Added."),
@@ -201,7 +199,6 @@ const skipped = z
     description: "A skipped tenant.",
   });
 
-/** The mode of a rollout, for reports and the history. */
 export const modeSchema = z
   .enum(ROLLOUT_MODES)
   .exactOptional()

@@ -3,7 +3,6 @@ import type { RolloutState, TenantState } from "./rollout-report";
 
 export type { RolloutState, TenantState, WaveState } from "./rollout-report";
 
-/** A wave of a rollout with its tenants. Plain data, stored in the journal. */
 export interface Wave {
   readonly name: string;
   /** How many of its tenants to change at once. At least 1. */
@@ -17,7 +16,6 @@ export interface Wave {
   readonly health?: HealthCheck;
   /** When no tenant of the wave may start. Default: never. */
   readonly closed?: readonly ClosedHours[];
-  /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**
    * Tenants with an unreviewed last change from an earlier rollout: its wave was abandoned at the gate, or before it was found

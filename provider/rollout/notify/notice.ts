@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { NOTICE_KINDS } from "../model/notification-settings";
 
-/** The version of the notice format. */
 export const NOTICE_FORMAT = 1;
 
 /** The body sent to a webhook. All texts are printable and on one line. */

@@ -87,7 +87,6 @@ function getNoticeTrigger(event: RolloutEvent, unhealthyWave: string | undefined
   }
 }
 
-/** The maximum number of names and of changes in a notice. */
 const MAX_ITEMS = 20;
 
 function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent, report: RolloutReport): Notice {

@@ -160,7 +160,6 @@ function renderList(heading: string, items: readonly SafeText[], maxBytes: numbe
   return `${renderLines(heading, items, maxBytes - 1, (hiddenCount) => `${formatNumber(hiddenCount)} more`)}\n`;
 }
 
-/** Renders lines inside an expandable section. */
 function renderFold(
   title: string,
   count: number,

@@ -3,7 +3,6 @@ import { readTargets } from "../targets/read-targets";
 import { selectTargets, type TargetSelection } from "../targets/select-targets";
 import { canRevertDrift } from "./drift-revert-blocker";
 
-/** The number of selected tenants, and the names of those whose drift the rollout reverts. */
 export interface DriftRevertTenants {
   readonly names: readonly string[];
   /** The number of these tenants whose files can't be read, so that their `onDrift` is unknown. */

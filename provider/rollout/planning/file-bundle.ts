@@ -43,9 +43,7 @@ export function addFiles({ bundle, directory }: PackedFiles, extraFiles: Readonl
   return { bundle: new Map([...bundle, ...added]), directory };
 }
 
-/** A bundle that was laid out in its own directory. */
 export interface BundleDirectory {
-  /** The path of the working directory in it. */
   readonly path: string;
   remove(): void;
 }
@@ -73,7 +71,6 @@ export function extractBundle(
   });
 }
 
-/** @returns the path of the working directory. */
 function writeBundle(
   root: string,
   { bundle, directory }: PackedFiles,

@@ -53,11 +53,9 @@ import { findReplacedTenantBlocker, type ReplacedTenant } from "./replaced-tenan
 import { buildTenantError } from "./tenant-error";
 import { buildTenantChange, buildTenantSummary } from "./tenant-summary";
 
-/** The context that the planning of all tenants shares. */
 export interface PlanningContext {
   /** The day (UTC) for which `expires` is evaluated. */
   readonly today: string;
-  /** The Pulumi project, and its directory. */
   readonly project: string;
   readonly directory: string;
   /** The directory that settings files are relative to. Default: the working directory. */
@@ -88,7 +86,6 @@ export interface PlanningContext {
   readonly files: Set<string>;
 }
 
-/** The result of planning one tenant, and its blockers. */
 export interface TargetPlan {
   readonly plannedTenant: PlannedTenant;
   readonly blockers: readonly PlanBlocker[];
@@ -98,7 +95,6 @@ export interface TargetPlan {
   readonly generatedFiles?: ReadonlyMap<string, string>;
 }
 
-/** Plans one tenant, like {@link planTarget}. */
 export type TenantPlanner = typeof planTarget;
 
 /**
@@ -155,7 +151,6 @@ async function findFormerStackOfTenant(
   return findFormerStack(tenant, await runInSlot(readOrphanedStacks));
 }
 
-/** Returns the part of the summary by which later runs recognize the tenant. */
 export function buildTenantIdentification(
   { baseUrl }: Target,
   desired: DesiredState,

@@ -14,11 +14,9 @@ import {
   isDifferentTenant,
 } from "../targets/tenant-replacement";
 
-/** A tenant whose stack belonged to another tenant of the service before. */
 export interface ReplacedTenant {
   /** A sentence without a full stop. */
   readonly reason: string;
-  /** The identity that was read from it. */
   readonly identity: TenantIdentity;
 }
 

@@ -36,7 +36,6 @@ export async function openPgBossQueue(url: string, { log }: { readonly log: Log 
   };
 }
 
-/** Lets pg-boss run statements in the caller's transaction. */
 function createTransactionExecutor(database: Queryable): {
   executeSql(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 } {

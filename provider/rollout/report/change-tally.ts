@@ -2,9 +2,7 @@ import { isDangerous } from "../../settings/danger";
 import type { TenantChange } from "../model/rollout-report";
 import { getReportedTransition, rankChange } from "./change-danger";
 
-/** A change that several tenants share. */
 export interface SharedChange extends Omit<TenantChange, "alarm"> {
-  /** The number of tenants that it applies to, out of all planned ones. */
   readonly tenants: number;
   /** The name of the first of these tenants. */
   readonly first: string;

@@ -77,7 +77,6 @@ export function renderReportMarkdown(
 
 /** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
-/** The room for the summary of a section: a heading and a count. */
 const SECTION_RESERVE = 1_500;
 /** The fraction of the remaining space that a section may take, so that even the last section gets some. */
 const SECTION_SHARE = 0.7;
@@ -231,7 +230,6 @@ export function renderKeysMarkdown(tenants: readonly TenantReport[], maxBytes: n
   return `${renderWithinLimit("### Keys\n\n", [lines], maxBytes - 1, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`)}\n`;
 }
 
-/** The maximum number of rows to show without expanding them. */
 const MAX_UNFOLDED = 20;
 const MAX_ROW_CHANGES = 3;
 

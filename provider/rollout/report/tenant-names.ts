@@ -1,6 +1,5 @@
 import { formatNumber, joinWithAnd, type SafeText, untrusted } from "../../render/safe-text";
 
-/** The maximum number of tenants to name in a sentence. */
 export const MAX_LISTED_NAMES = 5;
 
 /** Formats the names of tenants, like {@link formatFirstNames}. */

@@ -1,7 +1,6 @@
 import { getElapsedMs } from "../model/duration";
 import type { RolloutReport } from "../model/rollout-report";
 
-/** The times of the work on a wave's tenants. */
 export interface WaveTimes {
   /** The duration of the work in milliseconds. Excludes soaking, waiting, and the time between two runs. */
   readonly workMs: number;

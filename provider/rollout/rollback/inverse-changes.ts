@@ -9,13 +9,11 @@ import { type EntryState, isSameEntryState, pickEntryState } from "../../setting
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks } from "../../settings/risk";
 
-/** The two lists of a tenant, in their declared form. */
 export interface RollbackLists {
   readonly entries: EncodedList;
   readonly vips: EncodedList;
 }
 
-/** The declarations that undo a rollout's changes in one tenant. */
 export interface InverseChanges {
   /**
    * The target of the rollback: the contents of the stack, without the additions of the rollout, and with everything that it removed or

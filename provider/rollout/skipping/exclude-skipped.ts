@@ -8,7 +8,6 @@ import type { Target } from "../model/target";
 import { formatSkip } from "../report/skipped-tenants";
 import type { TargetSelection } from "../targets/select-targets";
 
-/** The targets of a rollout, and the tenants that a person chose to skip. */
 export interface UnskippedTargets {
   readonly targets: readonly Target[];
   /** Never empty. Absent: none. */
@@ -43,7 +42,6 @@ export async function excludeSkipped(
   return { targets: remaining, skipped: excludedSkips.map(toSkippedTenant) };
 }
 
-/** The maximum number of skipped tenants to show. */
 const MAX_LISTED = 5;
 
 function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {

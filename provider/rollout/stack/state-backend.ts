@@ -10,7 +10,6 @@ import { excerpt, quote } from "../../settings/text";
 import { RolloutError } from "../model/rollout-error";
 import { NotAllowedError } from "../targets/assert-allowed";
 
-/** The state backend of all stacks. */
 export interface StateBackend {
   /** Its URL for Pulumi. Undefined: the backend that the user is logged in to. */
   readonly url: string | undefined;

@@ -1,6 +1,5 @@
 import type { Target } from "../model/target";
 
-/** Returns the environment variables that hold the tenants' keys. */
 export function getKeyVariables(targets: readonly Pick<Target, "key">[]): readonly string[] {
   return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
 }

@@ -16,9 +16,7 @@ export class RolloutKeyError extends EmailSecurityError {
   }
 }
 
-/** The options of {@link readKey}. */
 export interface ReadKeyOptions {
-  /** The environment, which holds keys, the permissions for targets, and the variables for commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The timeout of a command, in milliseconds. Default: 30 seconds. */
   readonly timeoutMs?: number;
@@ -57,7 +55,6 @@ export async function readKey(target: Target, { environment, timeoutMs = 30_000 
 /** Throws an error with the problem and the advice. */
 type FailFunction = (reason: string, advice: string) => never;
 
-/** More than any key needs. */
 const MAX_BYTES = 64 * 1024;
 
 async function readSourceText(
@@ -74,7 +71,6 @@ async function readSourceText(
   return await runKeyCommand(source.command, environment, timeoutMs, fail);
 }
 
-/** Describes a key source for people. */
 export function describeKeySource(source: KeySource): string {
   if (source.from === "environment") return `the environment variable ${source.variable}`;
   if (source.from === "file") return `the file ${quote(source.path, 300)}`;

@@ -14,7 +14,6 @@ export interface ParsedTargetsFile {
   readonly content: TargetsFile;
 }
 
-/** Reads the targets file and its included files. */
 export class TargetsFileReader {
   readonly files = new Set<string>();
   readonly #findings: TargetsFindings;
@@ -25,7 +24,6 @@ export class TargetsFileReader {
     this.#readFile = readFile;
   }
 
-  /** @param includedAt the place that includes the file. */
   read(name: string, format: FileFormat, includedAt?: Place): ParsedTargetsFile | undefined {
     this.files.add(name);
     const source = readSource(name, { readFile: this.#readFile }, includedAt);

@@ -13,7 +13,6 @@ import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-/** A tenant to add to a targets file. */
 export interface PlaceTenantRequest {
   readonly name: string;
   /** The targets file, relative to the working directory. It may be missing. */
@@ -34,18 +33,14 @@ export interface PlaceTenantRequest {
   readonly wave?: string;
 }
 
-/** The position of a new tenant. */
 export interface TenantPlacement {
   readonly target: Target;
-  /** The text of the targets file before the edit. `textAfter` is the text after it. */
   readonly textBefore: string;
   readonly textAfter: string;
   /** Whether there is no targets file yet. */
   readonly isNewFile: boolean;
   readonly otherTargets: readonly Target[];
-  /** The future targets file. */
   readonly editedTargets: Targets;
-  /** The wave that it belongs to. */
   readonly wave: string;
 }
 
@@ -111,7 +106,6 @@ export function findFreeStackName(name: string, otherTargets: readonly Target[],
   }
 }
 
-/** The maximum length of a stack name in characters. */
 const LONGEST_NAME = 100;
 
 /**
@@ -135,7 +129,6 @@ function formatErrors({ findings }: TargetsFileError): string {
   return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
-/** Returns the labels that assign a tenant to a wave. */
 function getWaveLabels(wave: string | undefined, currentTargets: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
   const rule = currentTargets?.waves.find((one) => one.name === wave);
@@ -250,7 +243,6 @@ function readDefaults(text: string): Readonly<Record<string, unknown>> | undefin
   return defaults ?? undefined;
 }
 
-/** Returns the path with which a file in a directory refers to another file. */
 export function getIncludePath(fromFile: string, toFile: string): string {
   return relative(dirname(resolve(fromFile)), resolve(toFile))
     .split(sep)

@@ -29,11 +29,9 @@ import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environment";
 
-/** The stack of a tenant that is being removed, while it is open. */
 export interface StackRemoval {
   readonly target: Target;
   readonly isThere: boolean;
-  /** The declarations of the stack. */
   readonly known: StackLists;
   /** The marker of the last rollout that changed it. Absent: none. */
   readonly marker?: StackMarker;

@@ -9,7 +9,6 @@ import type { AvoidedStack } from "./choose-stack";
 import type { TenantPlacement } from "./place-tenant";
 import type { TenantAddition } from "./tenant-addition";
 
-/** The maximum number of the first rollout's changes to show. */
 const MAX_LISTED = 20;
 const MAX_LINE_LENGTH = 200;
 

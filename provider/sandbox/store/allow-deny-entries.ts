@@ -20,7 +20,6 @@ export interface AllowDenyEntryChanges {
 
 export interface AllowDenyEntrySelection {
   list?: AllowDenyEntryRow["list"] | undefined;
-  /** Case-insensitive substring of the value. */
   q?: string | undefined;
   limit: number;
   offset: number;

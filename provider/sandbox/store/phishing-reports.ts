@@ -6,7 +6,6 @@ import { prepareLazily, queryAll, queryFirst } from "./database";
 import { type MailStore, REPORT_COLUMNS } from "./mail-store";
 import { type Period, Timeline } from "./timeline";
 
-/** Stores phishing reports. All periods refer to the date of the report. */
 export class PhishingReportStore {
   readonly #mail;
   readonly #timeline;

@@ -113,7 +113,6 @@ export class ThreatStore {
     return this.#total(this.#statements.prevented(), this.#values(tenantId, period));
   }
 
-  /** Counts the mailboxes that received threats. */
   inboxes(tenantId: number, period: Period): number {
     return this.#total(this.#statements.inboxes(), this.#values(tenantId, period));
   }

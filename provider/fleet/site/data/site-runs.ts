@@ -2,7 +2,6 @@ import { z } from "zod";
 import { omitUndefined } from "../../../settings/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
-/** The version of the {@link SiteRun} format. */
 const RUN_FORMAT = 1;
 
 const count = z.int().min(0);

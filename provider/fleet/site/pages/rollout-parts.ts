@@ -19,13 +19,11 @@ const STATE_CLASSES: Readonly<Record<RolloutStatusColor, string>> = {
   running: "is-running",
 };
 
-/** Renders the state of a rollout with its colour. */
 export function renderRolloutState(report: RolloutReport): Html {
   const { mood, verdict } = buildRolloutReportView(report);
   return html`<span class="state ${STATE_CLASSES[mood]}">${verdict}</span>`;
 }
 
-/** Renders links to the pages of rollouts and tenants, if the site has these pages. */
 export class PageLinks {
   readonly #rollouts: ReadonlyMap<string, RolloutReport>;
   readonly #tenants: ReadonlySet<string>;
@@ -71,7 +69,6 @@ export class PageLinks {
   }
 }
 
-/** Renders a change and its tenants. */
 export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
   const { text, details = [] } = buildChangeLine(change);
   return html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(
