@@ -21,7 +21,6 @@ import {
 import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-row";
 
 export interface ExportOptions {
-  /** The service's host, for the first line of each file. */
   readonly host: string;
   /**
    * The tenant's own domains, in canonical form; written to the files and used for risk checks. Default: the domains that its VIPs share,
@@ -108,7 +107,6 @@ export function exportSettings(observed: ObservedState, options: ExportOptions):
   return exported;
 }
 
-/** The actual state of a tenant, split into declarable and other parts. */
 export interface ExportContent {
   /** The day (UTC) of the snapshot. */
   readonly day: string;
@@ -173,7 +171,6 @@ export function collectExportContent(
   };
 }
 
-/** Formats the first line of an exported file. */
 function formatExportHeader({ readAt }: Pick<ObservedState, "readAt">, { host }: Pick<ExportOptions, "host">): string {
   return `Exported from ${host} at ${readAt} by \`email-security export\`.`;
 }
@@ -208,7 +205,6 @@ function getValueType(value: string): EntryType {
   return parsed.ok ? parsed.value.entryType : "domain";
 }
 
-/** Formats a section of entries, sorted, with their creators. */
 export function renderEntriesSection(
   section: "allow" | "deny",
   entries: readonly DeclarableRow<AllowDenyEntryRow>[],
@@ -277,7 +273,6 @@ function renderElement(
   return `${text.slice(0, lineEnd)} ${trailingComment}${text.slice(lineEnd + 1)}`;
 }
 
-/** An entry or VIP that can't be declared. */
 interface UndeclarableItem {
   readonly description: string;
   readonly reason: string;
@@ -312,7 +307,6 @@ export function renderOwnDomains({
   return `${note}ownDomains:\n${domains.map((one) => `  - ${formatYamlText(one)}\n`).join("")}\n`;
 }
 
-/** Formats the `ignore` patterns for what can't be declared. */
 export function renderListOptions({ undeclarable }: Pick<ExportContent, "undeclarable">): string {
   const lists = [
     renderIgnoreOption("entries", undeclarable.entries),
@@ -339,7 +333,6 @@ export function renderUndeclarable(
   return `\n${formatYamlComment("At the service, but not in these files: it can't be declared.", 0)}${lines.join("")}`;
 }
 
-/** Describes what can't be declared, one line each. */
 export function describeUndeclarable({ undeclarable }: Pick<ExportContent, "undeclarable">): string[] {
   return [...undeclarable.entries, ...undeclarable.vips, ...undeclarable.nameless].map(formatUndeclarable);
 }

@@ -40,7 +40,6 @@ export type ListChange =
 export interface ChangeStep {
   readonly value: RefangedValue;
   readonly section: Section;
-  /** Describes the change: "deny evil.example until 2026-12-23". */
   readonly description: string;
   /** Explanations of existing declarations, one sentence each. */
   readonly notes: readonly string[];

@@ -13,9 +13,7 @@ import { formatGitCommand } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
 export interface DeliveryOptions {
-  /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;
-  /** Whether to commit, push and open a pull or merge request. */
   readonly pr?: boolean | undefined;
 }
 
@@ -77,7 +75,6 @@ function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Formats the change as a unified diff, with file names relative to the repository. */
 export function formatDiff(files: readonly ChangedFile[]): string {
   const workingDirectory = process.cwd();
   const root =

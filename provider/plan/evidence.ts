@@ -42,7 +42,6 @@ export interface TenantMailHistory {
   readonly threats: readonly ThreatRecord[] | undefined;
   /** User reports of the window; undefined if none could be read. */
   readonly reports: readonly ReportRecord[] | undefined;
-  /** The mailboxes of VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
 }
 
@@ -169,7 +168,6 @@ function countEvidence(
   };
 }
 
-/** Returns the latest valid time as it was reported; otherwise the first one, because the newest come first. */
 function getLatestTime(times: readonly (string | undefined)[]): string | undefined {
   let best: { time: string; instant: number } | undefined;
   for (const time of times) {

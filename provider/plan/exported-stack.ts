@@ -71,7 +71,6 @@ export function isDesiredStateApplied(
   );
 }
 
-/** Returns whether the state shows an interrupted run. */
 export function hasPendingOperations(state: unknown): boolean {
   return ((state as ExportedStack).deployment?.pending_operations ?? []).length > 0;
 }
@@ -91,7 +90,6 @@ export function findUndeclaredResources(state: unknown, resource: string): reado
   return resources.filter((one) => !isOwnResource(one)).map(({ urn }) => urn);
 }
 
-/** Returns the provider of the lists in a stack; undefined if the stack has none. */
 export function getStackProvider(state: unknown): ProviderKind | undefined {
   const resources = (state as ExportedStack).deployment?.resources ?? [];
   return resources.map(({ type }) => getListProvider(type)).find((provider) => provider !== undefined);

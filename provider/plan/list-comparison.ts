@@ -261,7 +261,6 @@ export class ListComparison {
     }
   }
 
-  /** Returns the rows to remove because they are no longer declared. */
   #findRemovals(
     list: DesiredList,
     { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>,
@@ -330,7 +329,6 @@ export class ListComparison {
     );
   }
 
-  /** Reports VIPs that are no longer declared but stay at the tenant. */
   #noteKeptVips(list: DesiredList, content: EncodedList): void {
     if (list.options["onDelete"] !== "keep") return;
     for (const [key, text] of Object.entries(content)) {

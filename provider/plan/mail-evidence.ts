@@ -21,7 +21,6 @@ export function buildMailEvidence(base: TenantMailHistory): MailEvidence {
   };
 }
 
-/** Returns empty evidence with the reason. */
 export function buildEmptyEvidence(until: string, reason: string, days = 0): MailEvidence {
   return {
     isEmpty: true,

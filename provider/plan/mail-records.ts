@@ -100,7 +100,6 @@ export function isHarmful({ verdict }: ThreatRecord): boolean {
 
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation"]);
 
-/** Parses a time for comparison; undefined if it isn't a valid date. */
 export function parseInstant(time: string | undefined): number | undefined {
   const instant = Date.parse(time ?? "");
   return Number.isNaN(instant) ? undefined : instant;

@@ -31,12 +31,10 @@ function getReadableText(text: string | undefined): string | undefined {
   return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
 }
 
-/** Returns whether a row is from the allow/deny list. */
 export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
   return "entry_type" in row;
 }
 
-/** Returns whether this release knows the list. */
 export function isSupportedList(list: string): list is List {
   return ENTRY_LISTS.some((one) => one === list);
 }

@@ -145,7 +145,6 @@ function hasAnyKnownVip({ lists }: DesiredState, { vips }: ObservedState): boole
   );
 }
 
-/** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
 export function computeTenantFingerprint(desired: DesiredState, observed: ObservedState): string | undefined {
   const [previous] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
   return updateFingerprint(previous, getObservedPeople(observed, []));

@@ -18,7 +18,6 @@ const MISMATCH_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "add", 
  */
 const MAX_WAIT_MS = 2_000;
 
-/** Returns whether the outputs belong to a failed import. */
 export function isFailedImport(outputs: Properties): boolean {
   return outputs[FAILED_IMPORT] !== undefined;
 }

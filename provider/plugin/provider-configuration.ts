@@ -113,7 +113,6 @@ function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolea
   return !isDefaultProvider(name);
 }
 
-/** Returns an argument as configuration text; undefined if it is missing or not known yet. */
 function toConfigText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);

@@ -351,7 +351,6 @@ function buildSeveralAttachedError(firstUrn: string, secondUrn: string): Configu
   );
 }
 
-/** Returns the URN of the resource that a request concerns; empty if there is none. */
 function getRequestUrn(request: unknown): string {
   return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
 }

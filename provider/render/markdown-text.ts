@@ -39,7 +39,6 @@ export function formatMarkdownBlock(text: string, limit: number): string {
 
 export interface MarkdownOptions {
   readonly limit?: number;
-  /** Whether the text is for a table cell. */
   readonly isCell?: boolean;
 }
 

@@ -45,7 +45,6 @@ export class DeclarationRegistry {
     return [];
   }
 
-  /** Returns the list of a kind with a name; undefined if there is none, or if several have this name. */
   findListByName(kind: string, name: string): ResourceDeclaration | undefined {
     const matches = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
     return matches.length === 1 ? matches[0]?.declaration : undefined;

@@ -78,7 +78,6 @@ export interface ProviderAdapter {
    */
   preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
   create(inputs: Properties, seconds?: number): Promise<{ readonly id: string; readonly outputs: Properties }>;
-  /** Reads the resource from the service. Undefined if it no longer exists. */
   read(id: string, outputs: Properties, seconds?: number): Promise<AdapterReadResult | undefined>;
   /** Looks up a resource that isn't in the state, by id or natural key. Returns its arguments too. */
   lookUp(id: string, seconds?: number): Promise<AdapterReadResult | undefined>;
@@ -98,7 +97,6 @@ export interface ProviderAdapter {
 export interface Session {
   /** Sets the configuration. Called first, and synchronous, so that the first calls can't race it. */
   configure(config: ConfigSource): void;
-  /** Returns the context for a lifecycle. Throws if the configuration is missing. */
   getContext(): LifecycleContext;
   /**
    * Records the program's declarations, so that the run doesn't delete them. If one collides with another resource's
@@ -117,7 +115,6 @@ export interface Session {
   shareManagedIds(ids: readonly string[]): void;
   /** Returns the tenant's own domains. Throws if their configuration can't be read. */
   getOwnDomains(): OwnDomains;
-  /** Returns the label that identifies this process's tenant. Undefined while it isn't known. */
   getTenantLabel(): string | undefined;
   /** Returns the filter if the run enforces a removal-only plan. Throws if the plan can't be read. */
   getRemovalFilter(): RemovalFilter | undefined;

@@ -29,7 +29,6 @@ export function parseResourceKind(type: string): ResourceKind | undefined {
   return RESOURCE_KINDS.find((kind) => type === getDynamicType(kind) || type === getNativeType(kind));
 }
 
-/** Returns the resource's own type from a URN, without the types of its parents. */
 export function getUrnType(urn: string): string {
   return getUrnTypes(urn).at(-1) ?? "";
 }

@@ -63,7 +63,6 @@ export class RolloutContext {
     return this.isWorkerMode ? Number.POSITIVE_INFINITY : (maxConcurrent ?? getEngineCapacity());
   }
 
-  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.journal.database.isLocked(`rollout-${id}`);
   }

@@ -42,7 +42,6 @@ import { findServiceLimit } from "./targets/service-limit";
 export interface RunRequest {
   /** The wave after which the rollout pauses until a person resumes it. */
   readonly until?: string;
-  /** Whether failed tenants are retried. */
   readonly retry: boolean;
   /** Whether the rollout ignores the hours in which waves are closed. Default: false. */
   readonly anyTime?: boolean;

@@ -180,7 +180,6 @@ export class Rollouts {
     return `the rollout ${id} of ${spec.source} (journal: ${this.#getJournalName()})`;
   }
 
-  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.#context.isLocked(id);
   }

@@ -65,7 +65,6 @@ export function parseAddressBounds(text: string): AddressBounds | undefined {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The first and last address of a range, as numbers. */
 interface AddressBounds {
   /** In bits: 32 or 128. */
   readonly width: number;

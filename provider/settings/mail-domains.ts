@@ -179,7 +179,6 @@ export function formatAcceptAdvice(
   return `If it is the right tenant, and only ${condition}, confirm that for this one run: ${ACCEPT_VARIABLE}=${name ?? "true"}${currentText}.`;
 }
 
-/** Formats the first domains, quoted, and the number of remaining ones. */
 export function formatFirstDomains(domains: Iterable<string>): string {
   const names = [...domains].map((domain) => quote(domain, 100));
   return [

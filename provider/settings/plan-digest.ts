@@ -32,7 +32,6 @@ export function formatPlanDigest({ tenant, desired, observed }: PlanDigestParts)
   return [VERSION, tenant, desired, observed].join("-");
 }
 
-/** Parses a digest. Undefined if the text isn't a valid digest. */
 export function parsePlanDigest(digest: string): PlanDigestParts | undefined {
   const [, tenant = "", desired = "", observed = ""] =
     /^v2-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];

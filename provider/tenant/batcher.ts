@@ -70,7 +70,6 @@ export class Batcher<Answer> {
   }
 }
 
-/** Whether any caller of the request has not reached its deadline. */
 export function hasActiveCaller({ deadlines }: Pick<BatchMember<never>, "deadlines">): boolean {
   return deadlines.some((deadline) => deadline?.isExpired() !== true);
 }

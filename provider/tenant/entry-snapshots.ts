@@ -165,7 +165,6 @@ export class EntrySnapshots {
 
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
 
-/** Whether a list shows an entry as written. */
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
   return listed !== undefined && isSameRow(ENTRY_FIELD_DEFINITIONS, listed, written);
 }

@@ -72,7 +72,6 @@ export interface ChangeDetail {
     | "declared"
     | "tenant";
   readonly text: SafeText;
-  /** Whether this detail raises the alarm. */
   readonly isAlarming?: boolean;
 }
 

@@ -33,7 +33,6 @@ interface ResourceSpec extends ObjectSpec {
   readonly listInputs?: ObjectSpec;
 }
 
-/** A function: its inputs, if any, and its outputs. */
 interface FunctionSpec {
   readonly description: string;
   readonly inputs?: ObjectSpec;

@@ -43,7 +43,6 @@ interface EnumChoice {
   readonly name: string;
   readonly values: readonly string[];
   readonly docName: string;
-  /** Whether other values are accepted too. */
   readonly isOpen?: boolean;
 }
 

@@ -67,7 +67,6 @@ export interface Lifecycle<Inputs, State> {
    * @param query the filters, validated by the schema.
    */
   list(query: RawArguments, context: LifecycleContext): Promise<readonly ListedResource[]>;
-  /** Reads the actual state; undefined if the object is gone. */
   read(id: string, state: State, context: LifecycleContext): Promise<ResourceReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: LifecycleContext): Promise<State>;
   delete(id: string, state: State, context: LifecycleContext): Promise<void>;
@@ -164,7 +163,6 @@ export function buildSingleDeclaration(item: DeclarationItem): ResourceDeclarati
 export interface PropertyChange {
   readonly property: string;
   readonly kind: "add" | "update" | "delete";
-  /** Whether the change requires a replacement of the resource. */
   readonly replace: boolean;
 }
 
@@ -200,7 +198,6 @@ export class PartialFailureError<State> extends Error {
   }
 }
 
-/** Returns the change of one argument between two values. Undefined if they are equal. */
 export function buildPropertyChange(
   property: string,
   before: unknown,

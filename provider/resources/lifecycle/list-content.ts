@@ -39,7 +39,6 @@ function isSameContent(before: EncodedList, after: EncodedList): boolean {
   );
 }
 
-/** Whether the content is known. In a preview it may not be. */
 export function isContentKnown(inputs: unknown, kind: ListKind): boolean {
   return (inputs as RawArguments)[kind.property] !== UNKNOWN;
 }

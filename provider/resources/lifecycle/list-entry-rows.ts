@@ -97,7 +97,6 @@ export class ListEntryRows {
     return equalRows.length === 1 ? { changedRow: equalRows[0], otherRows } : { otherRows };
   }
 
-  /** Whether the state has the entry on this list. */
   isKnown(row: AllowDenyEntryRow): boolean {
     return [...this.#knownEntries.values()].some(
       (entry) => buildEntryDeclarationKey(entry) === buildRowDeclarationKey(row, entry),

@@ -72,7 +72,6 @@ export interface ListPlan {
   readonly removals: readonly (readonly [key: string, text: string])[];
 }
 
-/** An item that could not be written or removed. */
 export interface ItemFailure {
   readonly key: string;
   readonly name: string;

@@ -23,7 +23,6 @@ export interface Database {
    * @param onLost called when the lock is lost, for example with the connection. The holder must then stop at once.
    */
   lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined>;
-  /** Whether anyone has locked a name now. Only reads. */
   isLocked(name: string): Promise<boolean>;
   /** Stops waiting after `delayMs` milliseconds. An operation that can't complete then fails. */
   shortenBusyTimeout(delayMs: number): void;

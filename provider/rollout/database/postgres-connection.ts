@@ -7,10 +7,8 @@ import { addTlsParameters, disableTls } from "./postgres-tls";
 /** The schema of journals if the URL names no other. */
 const DEFAULT_SCHEMA = "email_security";
 
-/** The message of `pg` for a server without TLS. */
 const NO_TLS_MESSAGE = "The server does not support SSL connections";
 
-/** The connection timeout in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 interface ConnectionSettings

@@ -28,7 +28,6 @@ export function explainSqliteError(error: unknown, file?: string): string | unde
   return storageReason ?? REASONS_BY_CODE.get(code) ?? DEFAULT_REASON;
 }
 
-/** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return getResultCode(error) === BUSY;
 }

@@ -3,7 +3,6 @@ import type { StackMarker } from "../model/stack-marker";
 
 export interface UpRequest {
   readonly stack: string;
-  /** Whether the stack existed when the rollout was planned. */
   readonly isExistingStack: boolean;
   /** Whether an engine may have been killed in this stack, so that its state needs a check. */
   readonly shouldCheckPending: boolean;

@@ -34,7 +34,6 @@ export class JournalReader {
     return await readRolloutRecord(this.database, id);
   }
 
-  /** Returns all rollouts that were started, newest first. */
   async listRollouts(): Promise<readonly RolloutRecord[]> {
     const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
     return rows.map(parseRecord).sort((one, other) => compareRollouts(other, one));

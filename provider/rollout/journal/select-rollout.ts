@@ -14,7 +14,6 @@ export interface SelectRolloutContext {
   /** The location of the journal, safe to display. */
   readonly journalLocation: string;
   readonly commands: RolloutCommands;
-  /** Whether a process is running a rollout now. */
   isLocked(id: string): Promise<boolean>;
   log(line: string): void;
 }
@@ -96,7 +95,6 @@ interface ActionRule {
   readonly canBeDefault: (candidate: Candidate) => boolean;
 }
 
-/** Whether a rollout is unfinished. */
 export function isOpenRollout({ state }: RolloutRecord): boolean {
   return isOpenState(state);
 }

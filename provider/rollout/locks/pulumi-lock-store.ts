@@ -71,7 +71,6 @@ export class PulumiLockStore implements Disposable {
     return locks;
   }
 
-  /** Reads the lock of one rollout. Undefined if it has none. */
   async get(rollout: string): Promise<RolloutLock | UnreadableLock | undefined> {
     const run = await this.#runPulumi("read", rollout, "stack", "export");
     // Removed after it was listed, for example by a rollout that has finished.

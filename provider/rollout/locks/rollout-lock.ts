@@ -65,7 +65,6 @@ export interface UnreadableLock {
   readonly state: "unreadable";
 }
 
-/** Whether the lock has no further use. */
 export function isObsoleteLock({ state, unreviewed, rolledBack }: RolloutLock): boolean {
   return state === "closed" && unreviewed.length === 0 && (rolledBack?.changes ?? []).length === 0;
 }

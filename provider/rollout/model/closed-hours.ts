@@ -1,6 +1,5 @@
 /** Hours of each week in which nothing starts. Plain data, stored in the journal. */
 export interface ClosedHours {
-  /** The original text: `Fri 16:00–Mon 06:00 Europe/Zurich`. */
   readonly text: string;
   /** Minutes since Monday 0:00 by the time zone's clocks. The start is inclusive, the end exclusive and possibly in the next week. */
   readonly from: number;

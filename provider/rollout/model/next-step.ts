@@ -28,7 +28,6 @@ export interface WaveRunState {
   readonly wave: Wave;
   readonly state: WaveState;
   readonly counts: Readonly<Record<TenantState, number>>;
-  /** When the soak ends, in milliseconds since 1970. */
   readonly soakUntilMs: number | undefined;
   readonly isApproved: boolean;
   /** The result of its health check. Undefined before the check. */

@@ -9,7 +9,6 @@ export interface Wave {
   readonly maxConcurrent: number;
   /** How many of its tenants may fail. One more failure stops the rollout. */
   readonly tolerated: number;
-  /** How long to wait after the wave, in milliseconds. */
   readonly soakMs: number;
   /** Whether a person must resume the rollout before the next wave. */
   readonly gate: boolean;
@@ -35,7 +34,6 @@ export interface UnreviewedTenant {
 export interface HealthCheck {
   /** A program and its arguments, run without a shell. It must exit with 0. */
   readonly command?: readonly string[];
-  /** The timeout of the command, in milliseconds. */
   readonly timeoutMs: number;
   readonly threats?: ThreatLimit;
 }
@@ -59,7 +57,6 @@ export function isFinalState(state: string): boolean {
   return state === "abandoned" || state === "rolled-back";
 }
 
-/** Whether a rollout in this state is unfinished. */
 export function isOpenState(state: string): boolean {
   return OPEN_STATES.has(state);
 }

@@ -15,7 +15,6 @@ export class Notifier {
     this.#receivers = receivers;
   }
 
-  /** Whether any receiver wants this kind. */
   isWanted(kind: NoticeKind): boolean {
     return this.#receivers.some((receiver) => acceptsKind(receiver, kind));
   }

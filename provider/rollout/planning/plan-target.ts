@@ -249,7 +249,6 @@ export function buildTargetPlan(
   };
 }
 
-/** Builds the result for a tenant that can't be planned. */
 export function buildFailedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
   return { name, state: "failed", digest: "", error: buildTenantError(error, "plan", secrets) };
 }

@@ -47,12 +47,10 @@ export async function findReplacedTenantBlocker(
   };
 }
 
-/** Whether a tenant holds something that a stack declared. */
 export function hasHeldDeclarations(known: StackLists, observed: ObservedState): boolean {
   return listDeclaredKeys(known).some(([kind, key]) => observed[kind].has(key));
 }
 
-/** Whether a stack declared anything. */
 export function hasDeclarations(known: StackLists): boolean {
   return listDeclaredKeys(known).length > 0;
 }

@@ -216,7 +216,6 @@ interface AddressState {
   leadRequest: Promise<void> | undefined;
   endLeadRequest: () => void;
   runningProbes: Promise<void> | undefined;
-  /** The last tenant that got a response. */
   lastAnswered: Target | undefined;
   /** The last failure that may affect the whole address, since the last response. */
   lastFailure: AddressFailure | undefined;

@@ -11,7 +11,6 @@ import { estimateRemainingTime } from "./remaining-time";
 export interface ScreenOptions {
   readonly columns: number;
   readonly rows: number;
-  /** The time, in milliseconds. */
   readonly now: number;
   /** Whether to use colours. Colour alone never carries information. */
   readonly color: boolean;

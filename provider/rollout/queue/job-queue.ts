@@ -34,7 +34,6 @@ export class UnrecordedOutcomeError extends Error {
   readonly job: Job;
   /** The outcome for the tenant. `left`: it was not started. */
   readonly outcome: "changed" | "failed" | "left";
-  /** The tenant's error, if it failed. */
   readonly failure: TenantError | undefined;
 
   constructor(job: Job, outcome: UnrecordedOutcomeError["outcome"], failure: TenantError | undefined, cause: unknown) {

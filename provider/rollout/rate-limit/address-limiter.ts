@@ -300,7 +300,6 @@ function buildForBothDialects(statement: (now: string) => string): Record<Databa
   return { postgres: statement(NOW_SQL.postgres), sqlite: statement(NOW_SQL.sqlite) };
 }
 
-/** Returns the canonical form of an address. */
 function canonicalizeAddress(baseUrl: string): string {
   return normalizeBaseUrl(baseUrl, true);
 }

@@ -4,7 +4,6 @@ import { getReportedTransition, rankChange } from "./change-danger";
 
 export interface SharedChange extends Omit<TenantChange, "alarm"> {
   readonly tenants: number;
-  /** The name of the first of these tenants. */
   readonly first: string;
   /** The number of tenants in which it is a risk, is an accepted risk, or has a warning. */
   readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };

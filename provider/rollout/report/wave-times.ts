@@ -4,7 +4,6 @@ import type { RolloutReport } from "../model/rollout-report";
 export interface WaveTimes {
   /** The duration of the work in milliseconds. Excludes soaking, waiting, and the time between two runs. */
   readonly workMs: number;
-  /** When the last tenant was finished. */
   readonly lastFinishedAt: string;
 }
 

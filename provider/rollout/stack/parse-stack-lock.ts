@@ -47,7 +47,6 @@ export function readLockOwner(file: string): Omit<LockOwner, "description"> | un
 export interface Processes {
   readonly host: string;
   isRunning(pid: number): boolean;
-  /** Returns the name of the process. Undefined if unknown. */
   getName(pid: number): string | undefined;
   /** Returns when it started, in milliseconds since 1970. Undefined if unknown. */
   getStartedAtMs(pid: number): number | undefined;

@@ -173,7 +173,6 @@ function getBackendDirectory(backend: string | undefined): string | undefined {
   }
 }
 
-/** Returns the names in a directory. Empty if the directory does not exist. */
 function listNames(directory: string): string[] {
   try {
     return readdirSync(directory);

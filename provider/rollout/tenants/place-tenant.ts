@@ -37,7 +37,6 @@ export interface TenantPlacement {
   readonly target: Target;
   readonly textBefore: string;
   readonly textAfter: string;
-  /** Whether there is no targets file yet. */
   readonly isNewFile: boolean;
   readonly otherTargets: readonly Target[];
   readonly editedTargets: Targets;
@@ -161,7 +160,6 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
   }
 }
 
-/** Returns the fields that differ from the file's defaults. */
 function omitDefaults(
   { name, file, baseUrl, keyVariable, settings, stack }: PlaceTenantRequest,
   labels: Readonly<Record<string, string>>,
@@ -236,7 +234,6 @@ function resolveTarget(
   return target as Target;
 }
 
-/** Reads the declared defaults of a file. */
 function readDefaults(text: string): Readonly<Record<string, unknown>> | undefined {
   const { value } = parseUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };

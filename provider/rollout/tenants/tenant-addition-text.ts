@@ -85,7 +85,6 @@ function getRolloutSubject(hasStack: boolean | undefined): string {
   }
 }
 
-/** Describes the effects of the first rollout, in sentences. */
 function describeFirstRollout({ changes, guards }: Plan, baseline: string | undefined, subject: string): string[] {
   if (guards.length > 0) {
     return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];

@@ -74,7 +74,6 @@ export class AllowDenyEntryStore {
     this.#delete = database.prepare("DELETE FROM allow_deny_entries WHERE id = ?");
   }
 
-  /** Returns a page of entries, newest first. */
   page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): ResultPage<AllowDenyEntryRow> {
     const text = q.toLowerCase();
     const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;

@@ -34,7 +34,6 @@ export class PhishingReportStore {
     );
   }
 
-  /** Returns a page of reports, newest first. */
   page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<PhishingReport> {
     this.#mail.ensureGenerated(tenantId, period.until);
     return this.#timeline.page(tenantId, period, pageWindow);

@@ -66,7 +66,6 @@ export class ThreatStore {
     };
   }
 
-  /** Returns a page of threats, newest first. */
   page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<Threat> {
     this.#mail.ensureGenerated(tenantId, period.until);
     const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
