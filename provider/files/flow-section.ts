@@ -153,9 +153,7 @@ export class FlowSection implements EditableSection {
   }
 
   set(value: string, scope: string | undefined, key: string, to: FieldValue | undefined): void {
-    const element = this.#elements.find(value, scope);
-    element.set(key, to);
-    this.#elements.onStyleChanged(element);
+    this.#elements.find(value, scope).set(key, to);
   }
 
   render(): string {
