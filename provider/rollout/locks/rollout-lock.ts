@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { jsonArray } from "../../settings/json-fields";
 import { ROLLOUT_MODES } from "../model/rollout-mode";
 
 const LOCK_FORMAT = 1;
 
-const rolledBackSchema = z.object({ rollout: z.string(), changes: z.array(z.string()).readonly() });
+const rolledBackSchema = z.object({ rollout: z.string(), changes: jsonArray(z.string()) });
 
 export type RolledBackChanges = Readonly<z.infer<typeof rolledBackSchema>>;
 
@@ -26,9 +27,9 @@ const lockSchema = z.object({
   /** When the lock was written: ISO 8601, UTC. */
   at: z.string(),
   /** The stacks that it has not reached yet. */
-  pending: z.array(z.string()).readonly(),
+  pending: jsonArray(z.string()),
   /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
-  unreviewed: z.array(z.object({ name: z.string(), sinceMs: z.number() })).readonly(),
+  unreviewed: jsonArray(z.object({ name: z.string(), sinceMs: z.number() })),
   /** The mode of an unattended rollout. Absent: the rollout applies the files. */
   task: z.enum(ROLLOUT_MODES).exactOptional(),
   /** The changes that this rollout rolled back, which must not return unless requested. */
