@@ -2,16 +2,12 @@ import { execFile, spawn } from "node:child_process";
 import { relative, resolve } from "node:path";
 import { findFileRepository, findRepository, resolveLinks } from "../files/repository";
 import { minimalEnv } from "../machine/child-environment";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { createErrorClass } from "../settings/email-security-error";
 import { quoteShellWord } from "../settings/shell-word";
 import { excerpt, sanitizeLine } from "../settings/text";
 
 /** A git operation failed or isn't possible. The working tree is unchanged unless the message says otherwise. */
-export class GitError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_GIT", message, options);
-  }
-}
+export class GitError extends createErrorClass("ERR_GIT") {}
 
 export interface ProgramResult {
   readonly code: number;

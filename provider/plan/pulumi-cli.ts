@@ -1,14 +1,10 @@
 import { spawn } from "node:child_process";
 import { type Engine, requireEngine } from "../engine";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { createErrorClass } from "../settings/email-security-error";
 import { collectSecrets, maskSecrets } from "../settings/secrets";
 import { sanitizeLine, sanitizeMultiline } from "../settings/text";
 
-export class PulumiError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_PULUMI", message, options);
-  }
-}
+export class PulumiError extends createErrorClass("ERR_PULUMI") {}
 
 export interface PulumiOptions {
   readonly environment?: Readonly<Record<string, string>>;

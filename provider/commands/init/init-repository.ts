@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { findRepository, getRepositoryPath, resolveLinks } from "../../files/repository";
 import { createGitPrograms } from "../../gitops/git";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 import { canPruneAny } from "../../settings/list-mode";
 import { quote } from "../../settings/text";
 import {
@@ -34,11 +34,7 @@ export interface InitOptions {
 }
 
 /** Thrown when the repository can't be written; nothing was written. `ERR_INIT` */
-export class InitError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_INIT", message, options);
-  }
-}
+export class InitError extends createErrorClass("ERR_INIT") {}
 
 const BASELINE = "settings/baseline.yaml";
 

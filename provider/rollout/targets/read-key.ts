@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
 import { formatLineLocation } from "../../files/finding";
 import { readRegularFile } from "../../machine/regular-file";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 import { collectSecrets } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
@@ -10,11 +10,7 @@ import { assertAllowed } from "./assert-allowed";
 import { buildCommandEnvironment } from "./run-permissions";
 
 /** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */
-export class RolloutKeyError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_ROLLOUT_KEY", message, options);
-  }
-}
+export class RolloutKeyError extends createErrorClass("ERR_ROLLOUT_KEY") {}
 
 export interface ReadKeyOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
