@@ -74,8 +74,6 @@ async function getBackendFingerprint(file: string, log: (line: string) => void):
 
 /**
  * Combines what rollouts in these journals read from tenants, and what rollouts in other journals left in stack states.
- *
- * @param targets all tenants of the targets file.
  */
 export function createMemoryReader(
   journals: readonly OpenJournal[],

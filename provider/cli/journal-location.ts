@@ -74,10 +74,7 @@ export async function runWithJournalIfExists<T>(
   }
 }
 
-/**
- * @param advice the advice in the message.
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist.
- */
+/** @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist. */
 export async function assertJournalExists(journalUrl: string, advice: string): Promise<void> {
   // Opening a broken link reports it more precisely.
   if (isPostgresUrl(journalUrl) || lstatSync(journalUrl, { throwIfNoEntry: false }) !== undefined) return;

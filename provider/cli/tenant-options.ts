@@ -71,7 +71,6 @@ export interface NamedTenant {
 /**
  * Returns the tenant that `--tenant` names.
  *
- * @param file the targets file.
  * @throws {ConfigurationError} if a name with `*` matches several tenants.
  * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if no tenant matches.
  */

@@ -31,8 +31,6 @@ export interface CsvImportOptions extends CsvOptions, Pick<SettingsReadOptions, 
  * Adds the rows of a table to a settings file, which is created if missing. Existing declarations, also in included files, stay unchanged;
  * differing rows are reported. Either all rows are added or none, and the resulting file is valid.
  *
- * @param bytes the table, see {@link readCsv}.
- * @param file the settings file.
  * @throws {CsvError} (`ERR_CSV`) with all mistakes by row and column; nothing was written.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) if the settings file is invalid.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) if it can't be edited or written.

@@ -164,7 +164,6 @@ export function findOverrides(ownDemands: readonly OptionDemand[], inherited: re
  * Builds the finding of an override.
  *
  * @param description the weaker setting, and what it is compared with.
- * @param demands the weakened demands.
  */
 export function buildOverrideFinding(
   description: string,

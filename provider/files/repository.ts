@@ -22,11 +22,7 @@ export function getRepositoryPath(repository: string, file: string): string {
     .join("/");
 }
 
-/**
- * Returns the git directory that all working trees of a repository share.
- *
- * @param repository the root of the repository.
- */
+/** Returns the git directory that all working trees of a repository share. */
 export function findGitDirectory(repository: string): string | undefined {
   try {
     const gitPath = join(repository, ".git");

@@ -61,9 +61,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
 /**
  * Creates the plan of any program from the JSON of `pulumi preview --json --show-sames`.
  *
- * @param text the JSON.
  * @param previewFile the source for messages: a file or the command.
- * @param ownDomains the tenant's own domains, for risk checks.
  * @throws {PulumiError} if it can't be parsed, or the program failed.
  * @throws {ServiceError} if the tenant's lists can't be read.
  */

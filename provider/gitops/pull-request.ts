@@ -81,11 +81,7 @@ function getTrackingRef(remote: string, branch: string): string {
   return `refs/remotes/${remote}/${branch}`;
 }
 
-/**
- * Describes how to push a branch without an upstream, with commands that can be copied.
- *
- * @param remotes the result of {@link listPushRemotes}.
- */
+/** Describes how to push a branch without an upstream, with commands that can be copied. */
 export async function describePush(
   programs: Programs,
   repository: string,

@@ -45,7 +45,6 @@ export interface DeclaredListArguments {
 /**
  * Reads the declarations of a running program's `TenantSettings`, for either provider. Sends no request to the service.
  *
- * @param name the name of the resource in the stack.
  * @param input its arguments; `file` is relative to the working directory of the program.
  * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.

@@ -40,8 +40,6 @@ const BUILTIN_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|ema
  * Returns whether a run of the engine would change neither the tenant nor the state, and would not fail: the plan is empty, the tenant
  * doesn't contradict a declaration, and check and diff of the lists find no change to the state.
  *
- * @param state the output of `pulumi stack export`.
- * @param plan a plan made with that state.
  * @param provider the provider of the run; a stack of the other provider needs a migration.
  */
 export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Plan, provider: ProviderKind): boolean {
@@ -77,8 +75,6 @@ export function hasPendingOperations(state: unknown): boolean {
 
 /**
  * Returns the URNs of resources that the settings files don't declare, and that a run of these files alone would delete.
- *
- * @param resource the name of the `TenantSettings`.
  */
 export function findUndeclaredResources(state: unknown, resource: string): readonly string[] {
   const resources = (state as ExportedStack).deployment?.resources ?? [];

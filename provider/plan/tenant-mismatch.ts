@@ -98,7 +98,6 @@ export interface ExpectedMailboxes {
 /**
  * Explains why a tenant seems to be another one than that of the files, for commands that don't write to the service.
  *
- * @param mailboxes the mailboxes of all its VIPs.
  * @returns one or more sentences; undefined if nothing indicates another tenant.
  */
 export function explainTenantMismatch(
@@ -118,7 +117,6 @@ export function explainTenantMismatch(
 /**
  * Asserts the identity of a tenant whose actual state equals its files: tenants with a shared baseline may all have this state.
  *
- * @param fingerprint the fingerprint of mailboxes from the last rollout.
  * @throws {OtherTenantError} with the mailbox domains that were read.
  */
 export function assertExpectedTenant(

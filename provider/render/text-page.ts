@@ -10,10 +10,7 @@ export class TextPage {
   readonly #color: boolean;
   readonly #width: number;
 
-  /**
-   * @param color whether to use colours.
-   * @param width the terminal width in columns; at least 40.
-   */
+  /** @param width the terminal width in columns; at least 40. */
   constructor(color: boolean, width: number) {
     this.#color = color;
     this.#width = Math.max(width, MIN_WIDTH);

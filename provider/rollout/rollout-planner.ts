@@ -253,8 +253,6 @@ export class RolloutPlanner {
   /**
    * Returns a function that reads the identities that earlier rollouts recorded: from the journal, and for other stacks
    * from state files that are readable here. Reads those of the declared tenants once.
-   *
-   * @param declaredTargets all tenants of the targets file.
    */
   #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadIdentityRecords {
     const { journal, environment } = this.#context;

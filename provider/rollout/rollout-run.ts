@@ -302,7 +302,6 @@ export class RolloutRun {
  * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from that
  * file.
  *
- * @param recordedTargets the rollout's tenants in the journal.
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
 function compareWithCurrentTargets(

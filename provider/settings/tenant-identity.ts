@@ -96,10 +96,7 @@ export class IdentityBuilder {
     };
   }
 
-  /**
-   * @param baseUrl the service's address.
-   * @param serviceTimeMs the service's clock when the reading began, if known.
-   */
+  /** @param serviceTimeMs the service's clock when the reading began, if known. */
   build(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
     const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
     const hashes = rows.map(([hash]) => hash);

@@ -31,8 +31,6 @@ export interface ConfirmOptions<Row> {
 
 /**
  * Reads several lists, and refetches them until they show the expected row or confirm that it is missing or different.
- *
- * @param find finds the row.
  */
 export async function readConfirmedRows<Row>(
   snapshots: readonly Snapshot<Row>[],

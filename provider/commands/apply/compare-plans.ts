@@ -25,9 +25,7 @@ export interface StaleReason {
  * Checks whether the current plan still matches the reviewed one. Changes that are already done, for example by an interrupted run, don't
  * make a plan stale. Detecting them requires the reviewed plan itself, not only its digest.
  *
- * @param digest the digest of the reviewed plan.
  * @param currentPlan a new plan for the same files, stack and tenant.
- * @param reviewedPlan the reviewed plan, if available.
  * @returns the difference, or undefined if the plan is not stale.
  */
 export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?: Plan): StaleReason | undefined {

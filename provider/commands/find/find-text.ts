@@ -25,11 +25,7 @@ const MAX_NAMES = 100;
 const MAX_MESSAGE_LENGTH = 1_000;
 const MAX_READ_ERRORS = 20;
 
-/**
- * Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized.
- *
- * @param columns the width of the terminal.
- */
+/** Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized. */
 export function renderFindText(report: FindReport, columns = 80): string {
   const lines: string[] = [];
   const addLine = (indent: number, text: string): void => {

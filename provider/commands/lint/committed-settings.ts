@@ -30,8 +30,6 @@ export class CommittedSettings {
   /**
    * Reads files of a commit and everything that they include there.
    *
-   * @param top the repository's top directory.
-   * @param commit its id.
    * @param files relative to the working directory; files that the commit lacks are skipped.
    * @throws {GitError} when the commit is missing here.
    */

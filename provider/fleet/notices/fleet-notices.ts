@@ -28,7 +28,6 @@ export class FleetNotices {
   readonly #hasReceivers: boolean;
 
   /**
-   * @param notify the `notify` section of the targets file.
    * @param file stores what the receivers were notified about.
    * @throws {ConfigurationError} if the address of a receiver isn't valid, or the file holds something else. No tenant has been read then.
    */

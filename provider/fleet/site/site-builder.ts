@@ -19,7 +19,6 @@ export class SiteBuilder {
 
   /**
    * @param path the directory of the site, which is created if necessary.
-   * @param source the targets file.
    * @param includesMail whether the tenants' mail is read too.
    * @throws {ConfigurationError} if the directory can't be used. No tenant has been read then.
    */

@@ -10,7 +10,6 @@ import type { RolloutScope } from "./rollout-record";
 /**
  * Returns the identities that rollouts recorded of tenants.
  *
- * @param targets all tenants of the targets file.
  * @param filter `all` includes tenants that are no longer in the file.
  * @throws {JournalError} if the journal can't be read.
  */

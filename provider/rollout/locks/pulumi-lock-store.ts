@@ -35,7 +35,6 @@ export class PulumiLockStore implements Disposable {
   /**
    * @param environment the environment of the CLI, with the state backend and without any key.
    * @param backendLabel the state backend, safe to display.
-   * @param log receives a line for each repair.
    */
   constructor(environment: NodeJS.ProcessEnv, backendLabel: string, log: (line: string) => void = () => {}) {
     this.#directory = createScratchDirectory("marks");

@@ -19,7 +19,6 @@ export class RolloutNotifier {
   #unhealthyWave: string | undefined;
 
   /**
-   * @param notify the settings of the targets file.
    * @param readReport returns the rollout's present report. Called only if a notice is sent.
    * @throws {ConfigurationError} for an invalid address.
    */

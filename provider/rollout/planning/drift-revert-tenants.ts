@@ -14,7 +14,6 @@ export interface DriftRevertTenants {
  * Finds the tenants whose settings files declare `onDrift: revert`, without a request to any tenant. Includes tenants whose files can't be
  * read, because the planning reports the reason.
  *
- * @param file the targets file.
  * @throws {TargetsFileError} with every mistake in the file.
  * @throws {SelectionError} if a selected tenant or label doesn't exist.
  */

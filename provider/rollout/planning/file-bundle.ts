@@ -51,7 +51,6 @@ export interface BundleDirectory {
 /**
  * Lays a bundle out where a Pulumi program can run, with a project and the packages that its provider needs.
  *
- * @param project the name of the project.
  * @param backend the URL of the state backend, if the user's project specifies one.
  */
 export function extractBundle(

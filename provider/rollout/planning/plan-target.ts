@@ -215,7 +215,6 @@ export function readTargetSettings(
  * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
  *
  * @param isDone whether nothing is left to do for the tenant.
- * @param summaryFields additional fields of the summary.
  */
 export function buildTargetPlan(
   target: Target,

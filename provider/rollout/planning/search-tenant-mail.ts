@@ -34,7 +34,6 @@ const MAX_WEIGHED_CHANGES = 200;
 /**
  * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
  *
- * @param planWithMail plans a tenant once more.
  * @param why describes a failure in one sentence, without any key.
  */
 export async function searchTenantMail(

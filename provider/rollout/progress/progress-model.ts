@@ -103,10 +103,7 @@ export class ProgressModel implements Progress {
   readonly #waves: ReadonlyMap<string, MutableWaveProgress>;
   readonly #tenants = new Map<string, TenantProgress>();
 
-  /**
-   * @param report the state of the rollout before the first event.
-   * @param capacity how many tenants the process or the workers can change at once, as far as it is known.
-   */
+  /** @param capacity how many tenants the process or the workers can change at once, as far as it is known. */
   constructor(report: RolloutReport, capacity = Number.POSITIVE_INFINITY) {
     this.id = report.id;
     this.capacity = capacity;

@@ -9,7 +9,6 @@ import { closePgBoss, getJobId, type Log, openPgBoss, QUEUE_NAME } from "./pg-bo
  * enqueued stays unchanged while a worker has it or may get it. A job that ended without finishing its tenant is queued
  * again.
  *
- * @param url the URL of the journal's database.
  * @param log receives a line about each problem in the background.
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used.
  */

@@ -20,7 +20,6 @@ export interface SharedRateLimiter {
 /**
  * Opens the rate limiter that rollouts share, if there is a limit or a journal. Otherwise there are no limits.
  *
- * @param journalUrl the journal, if one is given.
  * @throws {JournalError} if it can't be opened.
  */
 export async function openSharedRateLimiter(

@@ -35,8 +35,6 @@ export interface InverseChanges {
  * Inverts those changes of a plan that are still in place. Everything else stays unchanged: changes that somebody made
  * since, and everything outside the plan. Pure.
  *
- * @param plan the plan that changed the tenant.
- * @param knownLists the contents of the tenant's stack.
  * @param acceptRisk the reason to record for restored entries that are risky.
  */
 export function invertChanges(

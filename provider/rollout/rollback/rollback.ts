@@ -239,7 +239,6 @@ async function readStoredPlan(
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
  * @param keptTenants tenants that the rollback omits.
- * @param formatName formats a tenant's name for messages.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if
  * a later rollout has changed one of them and was not rolled back itself.
  */

@@ -18,7 +18,6 @@ export interface UnskippedTargets {
  * Excludes skipped tenants.
  *
  * @param only the names in the selection. Naming a skipped tenant is an error, because the user wants that tenant.
- * @param source the targets file.
  * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are
  * skipped.
  */

@@ -10,8 +10,6 @@ const SHARED_VARIABLES = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] a
 /**
  * Builds the provider's environment for one tenant, including the shared variables. Permission for plain http, and a tenant's own domains,
  * come from the targets and settings files, separately for each tenant.
- *
- * @param environment the environment of the process that runs the rollout.
  */
 export function buildTenantEnvironment(
   { baseUrl, allowInsecureHttp }: Target,

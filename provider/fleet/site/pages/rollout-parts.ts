@@ -29,10 +29,7 @@ export class PageLinks {
   readonly #tenants: ReadonlySet<string>;
   readonly #root: string;
 
-  /**
-   * @param tenants the names of the tenants that have a page.
-   * @param root the relative path from the present page to the site's directory.
-   */
+  /** @param root the relative path from the present page to the site's directory. */
   constructor(rollouts: readonly RolloutDetails[], tenants: ReadonlySet<string>, root = "") {
     this.#rollouts = new Map(rollouts.map(({ report }) => [report.id, report]));
     this.#tenants = tenants;
