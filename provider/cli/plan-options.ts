@@ -10,14 +10,9 @@ import { sanitizeLine } from "../settings/text";
 import { connect } from "./command-line";
 import { readStdin } from "./standard-input";
 
-export interface PlanInputOptions {
-  readonly stack?: string;
-  readonly resource?: string;
-  readonly name?: string;
-  readonly today?: string;
+export interface PlanInputOptions extends Pick<PlanOptions, "stack" | "resource" | "name" | "today" | "maxPages"> {
   readonly days: number;
   readonly evidence: boolean;
-  readonly maxPages?: number;
   /** A file, `-` for standard input, or true to run the preview. */
   readonly fromPreview?: string | true;
   readonly provider?: string;

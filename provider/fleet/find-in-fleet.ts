@@ -13,21 +13,16 @@ import type { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Target } from "../rollout/model/target";
 import type { RequestContext } from "../rollout/probing/target-client";
 import { assertAllowed } from "../rollout/targets/assert-allowed";
-import type { ReadIdentityRecords } from "../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity } from "../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../settings/omit-undefined";
-import { readEachTenant } from "./read-each-tenant";
+import { type ReadEachTenantOptions, readEachTenant } from "./read-each-tenant";
 
-export interface FindInFleetOptions {
+export interface FindInFleetOptions
+  extends Pick<ReadEachTenantOptions<never>, "concurrency" | "memory" | "onProgress"> {
   /** How to connect to the tenants; undefined if only the files are searched. */
   readonly reach: RequestContext | undefined;
-  /** The maximum number of tenants to read concurrently. */
-  readonly concurrency: number;
   /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
-  readonly onProgress?: (count: number) => void;
-  /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadIdentityRecords;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   renderOwnDomains,
   renderUndeclarable,
   renderVipsSection,
+  type SettingsExport,
 } from "./export-settings";
 
 export interface TenantFileOptions {
@@ -33,23 +34,14 @@ export interface Baseline {
 }
 
 /** A tenant as one settings file, without what its baseline declares. */
-export interface TenantFile {
+export interface TenantFile extends Omit<SettingsExport, "files"> {
   readonly text: string;
-  readonly entries: number;
-  readonly vips: number;
   /** The number of declarations that equal the baseline. */
   readonly sharedCount: number;
-  readonly risky: number;
   /** Entries on the other list than in the baseline; the file overrides them. */
   readonly relistedEntries: readonly Pick<DeclaredEntry, "list" | "value" | "location">[];
   /** The number of entries and VIPs whose comment differs from the baseline. */
   readonly changedComments: number;
-  /** The number of VIPs left to automatic detection. */
-  readonly automatic: number;
-  /** Own domains that were inferred from the VIPs. */
-  readonly likelyOwnDomains: readonly string[];
-  /** Descriptions of what can't be declared. */
-  readonly undeclarable: readonly string[];
 }
 
 /**

@@ -6,13 +6,9 @@ import type { ListKind } from "../settings/list-arguments";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
 import { hashJson } from "../settings/plan-digest";
 
-export interface DesiredState {
+export interface DesiredState
+  extends Pick<Settings, "expired" | "findings" | "ownDomains" | "tenantDomains" | "rules"> {
   readonly lists: readonly DesiredList[];
-  readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
-  readonly findings: readonly Finding[];
-  readonly ownDomains: readonly string[];
-  readonly tenantDomains: readonly string[];
-  readonly rules: Readonly<Record<string, unknown>>;
 }
 
 export interface DesiredList {

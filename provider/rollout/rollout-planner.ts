@@ -24,7 +24,6 @@ import {
 } from "./planning/plan-rollout";
 import type { TenantPlanner } from "./planning/plan-target";
 import { getReappliedChanges } from "./planning/reapplied-changes";
-import type { MailScope } from "./planning/search-tenant-mail";
 import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
 import { prepareRollback, type RevisionFiles, type Rollback } from "./rollback/rollback";
 import { buildRolloutRunningError } from "./rollout-conflicts";
@@ -43,23 +42,18 @@ import { addMarkerRecords, SameTenantError } from "./targets/tenant-conflicts";
 import { formatDifferentTenantReason } from "./targets/tenant-replacement";
 import { getToleratedFailures } from "./targets/tolerance";
 
-export interface PlanRequest extends TargetSelection {
+export interface PlanRequest
+  extends TargetSelection,
+    Pick<PlanRolloutOptions, "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"> {
   readonly file: string;
   /** How many tenants are planned at once, and changed at once in each wave. Overrides the waves. */
   readonly maxConcurrent?: number;
   /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
-  readonly alwaysRunEngine?: boolean;
-  /** The tenants whose mail is searched for evidence about the changes. Default: none. */
-  readonly mail?: MailScope;
   /** The purpose of the rollout. Default: to apply the files. */
   readonly task?: RolloutMode;
   /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
-  readonly onProgress?: (planned: number, total: number) => void;
-  readonly onMail?: (checkedCount: number, total: number) => void;
-  /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
-  readonly stopping?: AbortSignal;
 }
 
 export type RollbackRequest = TargetSelection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;

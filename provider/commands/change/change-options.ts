@@ -113,11 +113,12 @@ export function readValues(values: readonly string[]): RefangedValue[] {
   return results.flatMap((result) => (result.ok ? [result.value] : []));
 }
 
-/** The file to change. For a baseline, also the settings file that includes it. */
 export interface SelectedFile {
+  /** The file to change. The change may also edit the tenant's own files that it includes. */
   readonly file: string;
+  /** For a baseline, the file that includes it and was used to select it. It must also be valid after the change. */
   readonly includedBy?: string;
-  /** The settings files of all tenants, some of which may include it. */
+  /** The settings files of tenants. If one of them, or a neighbouring file, includes a changed file, it must gain no new errors. */
   readonly tenantFiles?: readonly string[];
 }
 

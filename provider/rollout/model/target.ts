@@ -1,8 +1,7 @@
 import type { Finding, Place } from "../../files/finding";
 import type { ProviderKind } from "../../resources/resource-type";
-import type { ClosedHours } from "./closed-hours";
 import type { NotificationSettings } from "./notification-settings";
-import type { HealthCheck } from "./wave";
+import type { Wave } from "./wave";
 
 /** A tenant of a rollout: its address, key source, settings file and stack. */
 export interface Target {
@@ -58,22 +57,12 @@ export interface ServiceLimit {
   readonly maxConcurrent?: number;
 }
 
-export interface WaveRule {
-  readonly name: string;
+export interface WaveRule extends Pick<Wave, "name" | "maxConcurrent" | "soakMs" | "gate" | "health" | "closed"> {
   /** Labels that a tenant must have, each with one of the given values. Default: all remaining tenants. */
   readonly match?: Readonly<Record<string, readonly string[]>>;
   /** How many matching tenants to take that are in no earlier wave: a count, or a percentage of all matching tenants. Default: all. */
   readonly take?: Tolerance;
-  /** Default: 1. */
-  readonly maxConcurrent: number;
   /** Default: none. */
   readonly failureTolerance: Tolerance;
-  /** How long to wait after the wave, in milliseconds. Default: 0. */
-  readonly soakMs: number;
-  /** Whether a person must resume the rollout before the next wave. Default: false. */
-  readonly gate: boolean;
-  readonly health?: HealthCheck;
-  /** When no tenant of the wave may start. Default: never. */
-  readonly closed?: readonly ClosedHours[];
   readonly place: Place;
 }

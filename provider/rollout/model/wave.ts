@@ -9,6 +9,7 @@ export interface Wave {
   readonly maxConcurrent: number;
   /** How many of its tenants may fail. One more failure stops the rollout. */
   readonly tolerated: number;
+  /** How long to wait after the wave, in milliseconds. */
   readonly soakMs: number;
   /** Whether a person must resume the rollout before the next wave. */
   readonly gate: boolean;

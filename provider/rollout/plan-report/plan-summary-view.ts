@@ -1,11 +1,10 @@
 import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
 import {
-  type ChangeCount,
   type ChangeView,
   formatPlanSummary,
   getPlanStatus,
   getPlanVerdict,
-  type PlanStatus,
+  type PlanView,
 } from "../../plan/render/plan-view";
 import {
   formatCount,
@@ -33,13 +32,8 @@ export interface PlanSummaryInput {
   readonly combinedPlan: CombinedPlan;
 }
 
-export interface PlanSummaryView {
+export interface PlanSummaryView extends Pick<PlanView, "mood" | "verdict" | "headline" | "summary" | "tallies"> {
   readonly title: SafeText;
-  readonly mood: PlanStatus;
-  readonly verdict: string;
-  readonly headline: SafeText;
-  readonly summary: string;
-  readonly tallies: readonly ChangeCount[];
   readonly mailCoverage: SafeText;
   readonly missingEvidence: readonly SafeText[];
   /** The blockers, grouped by code and message, with the names of their tenants. */

@@ -62,6 +62,7 @@ export interface PlanRolloutOptions {
    * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
    */
   readonly declaredStacks?: ReadonlySet<string>;
+  /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
   /**
    * The tenants whose mail is searched for evidence once all are planned. Applies only to rollouts of the settings files. Default: none.

@@ -13,14 +13,11 @@ import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-export interface PlaceTenantRequest {
+/** The default of a field is that of the targets file. */
+export interface PlaceTenantRequest extends TenantFields {
   readonly name: string;
   /** The targets file, relative to the working directory. It may be missing. */
   readonly file: string;
-  /** Default: from the file's defaults. */
-  readonly baseUrl?: string;
-  /** The variable that holds its key. Default: from the file's defaults. */
-  readonly keyVariable?: string;
   /**
    * The settings file to create, relative to the working directory. Default: from the file's defaults, or else
    * `settings/NAME.yaml` next to the targets file.
@@ -28,7 +25,6 @@ export interface PlaceTenantRequest {
   readonly settings?: string;
   /** Default: the tenant's name, with a number appended if that is the stack of another tenant. */
   readonly stack?: string;
-  readonly labels?: Readonly<Record<string, string>>;
   /** The wave that it should belong to. The tenant gets the labels that this wave requires. */
   readonly wave?: string;
 }
