@@ -70,6 +70,7 @@ export interface PolicyVip extends PolicyFields {
 /**
  * Builds a function that returns the policy rules an entry or VIP violates.
  *
+ * @param policy the policy as in a settings file.
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
  * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
