@@ -1,17 +1,14 @@
 import type { Command } from "commander";
 import type { ExitCode } from "./command-line";
 
-/** An example command line with its description. */
 export interface Example {
   /** The part after `email-security`. */
   readonly line: string;
   readonly does: string;
 }
 
-/** The help of a command in addition to its arguments and options. */
 export interface CommandHelp {
   readonly examples: readonly Example[];
-  /** The meaning of each exit code. */
   readonly exits: Readonly<Partial<Record<ExitCode, string>>>;
 }
 
@@ -28,7 +25,6 @@ export function addHelp<CommandType extends Command>(command: CommandType, help:
   return command.addHelpText("after", () => `\n${formatHelp(help)}`);
 }
 
-/** Returns the help that {@link addHelp} added. */
 export function getHelp(command: Command): CommandHelp | undefined {
   return (command as CommandWithHelp)[HELP_KEY];
 }
@@ -42,7 +38,6 @@ function formatHelp({ examples, exits }: CommandHelp): string {
   ].join("\n");
 }
 
-/** Formats each example below its description. */
 export function formatExamples(examples: readonly Example[]): string[] {
   return examples.flatMap(({ line, does }) => [`  # ${does}`, `  email-security ${line}`]);
 }

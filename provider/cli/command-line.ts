@@ -17,7 +17,6 @@ export const EXIT = {
   refused: 3,
 } as const;
 
-/** The exit code of a command. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**

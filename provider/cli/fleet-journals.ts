@@ -9,9 +9,7 @@ import { addMarkerRecords, type ReadIdentityRecords } from "../rollout/targets/t
 import { EmailSecurityError, formatErrorWithCode } from "../settings/email-security-error";
 import { omitUndefined } from "../settings/omit-undefined";
 
-/** A journal that is read for a fleet. */
 export interface OpenJournal {
-  /** The last applied state of the stacks in the targets file. */
   readonly lastApplied: LastAppliedRollouts;
   readonly database: Database;
   readonly scope: RolloutScope;
@@ -38,7 +36,6 @@ export async function openJournals(
   }
 }
 
-/** Reads the journal entries for the project's stacks. */
 async function openJournal(
   journalUrl: string,
   scope: RolloutScope,
@@ -77,8 +74,6 @@ async function getBackendFingerprint(file: string, log: (line: string) => void):
 
 /**
  * Combines what rollouts in these journals read from tenants, and what rollouts in other journals left in stack states.
- *
- * @param targets all tenants of the targets file.
  */
 export function createMemoryReader(
   journals: readonly OpenJournal[],

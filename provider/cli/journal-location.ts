@@ -9,16 +9,10 @@ import { quote, sanitizeMultiline } from "../settings/text";
 export const DATABASE_DEFAULT_HELP =
   "default: EMAIL_SECURITY_DATABASE, which keeps a password out of process lists, as do PGPASSWORD and ~/.pgpass";
 
-/** The location of the journal. */
 export interface JournalOptions {
   readonly database?: string;
 }
 
-/**
- * Adds the option for the journal's location.
- *
- * @param description the purpose of the journal in the command.
- */
 export function addJournalOption(command: Command, description: string): Command {
   return command.option(
     "--database <place>",
@@ -80,10 +74,7 @@ export async function runWithJournalIfExists<T>(
   }
 }
 
-/**
- * @param advice the advice in the message.
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist.
- */
+/** @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist. */
 export async function assertJournalExists(journalUrl: string, advice: string): Promise<void> {
   // Opening a broken link reports it more precisely.
   if (isPostgresUrl(journalUrl) || lstatSync(journalUrl, { throwIfNoEntry: false }) !== undefined) return;

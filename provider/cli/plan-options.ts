@@ -10,15 +10,9 @@ import { sanitizeLine } from "../settings/text";
 import { connect } from "./command-line";
 import { readStdin } from "./standard-input";
 
-/** The options of `plan` and `apply` for the input of a plan. */
-export interface PlanInputOptions {
-  readonly stack?: string;
-  readonly resource?: string;
-  readonly name?: string;
-  readonly today?: string;
+export interface PlanInputOptions extends Pick<PlanOptions, "stack" | "resource" | "name" | "today" | "maxPages"> {
   readonly days: number;
   readonly evidence: boolean;
-  readonly maxPages?: number;
   /** A file, `-` for standard input, or true to run the preview. */
   readonly fromPreview?: string | true;
   readonly provider?: string;
@@ -42,7 +36,6 @@ export async function findDefaultFile(): Promise<string> {
   );
 }
 
-/** Adds the options for the input of a plan. */
 export function addPlanOptions(command: Command): Command {
   return command
     .option(
@@ -147,7 +140,6 @@ async function readPreviewInput(previewSource: string | true, stack: string | un
   return result.stdout;
 }
 
-/** Creates the option for how many days ahead to show expiring entries. */
 export function createWithinOption(): Option {
   return new Option("--within <term>", "Show what expires within this time: 30d, 6w")
     .argParser((text) => {
@@ -158,7 +150,6 @@ export function createWithinOption(): Option {
     .default(30, "30d");
 }
 
-/** Parses an integer, 1 or more. */
 export function parsePositiveInteger(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number, 1 or more.");
@@ -171,7 +162,6 @@ export function parseDate(text: string): string {
   throw new InvalidArgumentError("Give a date such as 2026-11-21.");
 }
 
-/** Creates the option for the day to which `expires` is compared. */
 export function createTodayOption(): Option {
   return new Option("--today <date>", "Evaluate `expires` as of this day (default: today, UTC)").argParser(parseDate);
 }

@@ -20,7 +20,6 @@ export interface TenantQueryOptions {
 export async function queryTenant({ days, maxPages }: TenantQueryOptions): Promise<{
   readonly observed: ObservedState;
   readonly base: TenantMailHistory;
-  /** The service's host. */
   readonly host: string;
 }> {
   const { readMailHistory } = await import("../plan/evidence.js");

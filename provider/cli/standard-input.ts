@@ -24,7 +24,6 @@ export function readStdinValues(): string[] {
 /**
  * Reads standard input to the end, even if it is slow.
  *
- * @param maxBytes the maximum number of bytes.
  * @throws {ConfigurationError} if the input is longer.
  */
 export function readStdin(maxBytes: number): Buffer {

@@ -4,10 +4,8 @@ import type { Target, Targets } from "../rollout/model/target";
 import type { TargetSelection } from "../rollout/targets/select-targets";
 import { omitUndefined } from "../settings/omit-undefined";
 
-/** The default targets file. */
 export const DEFAULT_TARGETS_FILE = "tenants.yaml";
 
-/** Creates the option for the file that lists the tenants. */
 export function createTargetsOption(): Option {
   return new Option("--targets <file>", "Read the tenants from this file").default(DEFAULT_TARGETS_FILE);
 }
@@ -43,7 +41,6 @@ export function addRepeatableSelectionOptions(command: Command): Command {
 const WILDCARD_HELP = "* matches any characters";
 const LABEL_HELP = "ring=canary, ring=canary,beta, or !ring=canary";
 
-/** Collects the values of a repeatable option. */
 export function collectValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
@@ -80,7 +77,6 @@ export interface NamedTenant {
 /**
  * Returns the tenant that `--tenant` names.
  *
- * @param file the targets file.
  * @throws {ConfigurationError} if a name with `*` matches several tenants.
  * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if no tenant matches.
  */

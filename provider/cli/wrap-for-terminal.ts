@@ -21,7 +21,6 @@ export function wrapForTerminal(text: string, { isTTY, columns }: TerminalInfo =
   return (isTTY ? lines : lines.map(sanitizeMultiline)).join("\n");
 }
 
-/** The stream that a text is printed to. */
 export interface TerminalInfo {
   readonly isTTY?: boolean;
   readonly columns?: number;

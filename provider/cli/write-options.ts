@@ -5,14 +5,12 @@ import type { ChangeMessage } from "../gitops/commit-change";
 import { sanitizeLine, sanitizeMultiline } from "../settings/text";
 import { EXIT, type ExitCode } from "./command-line";
 
-/** The options of a command that changes settings files. */
 export interface WriteOptions {
   readonly dryRun?: true;
   readonly commit?: true;
   readonly pr?: true;
 }
 
-/** Adds the options of a command that changes settings files. */
 export function addWriteOptions(command: Command): Command {
   return command
     .option("--dry-run", "Show the change without writing it")
@@ -23,14 +21,12 @@ export function addWriteOptions(command: Command): Command {
     );
 }
 
-/** The exit codes of these commands. */
 export const WRITE_EXIT_CODES = {
   0: "The change is written, and committed and opened for review if requested; or there is nothing to change",
   1: "An error occurred, or the change is rejected; no file is changed, and earlier commits are listed",
   2: "With --pr: everything is pushed, and you still have to open the pull or merge request",
 } as const;
 
-/** Options for showing and confirming a change. */
 export interface ShowOptions {
   /**
    * Asks for confirmation after the change was shown. Locks are released meanwhile, and a file that changes in the meantime isn't written.
@@ -44,23 +40,16 @@ export interface ShowOptions {
   readonly locks?: FileLocks | undefined;
 }
 
-/** Acquires the locks of files before changing them, and reports what it waits for. */
 export async function lockFiles(files: readonly string[]): Promise<FileLocks> {
   const { FileLocks } = await import("../files/file-locks.js");
   return await FileLocks.acquire(files, lockWaitReporter);
 }
 
-/** Reports which process a command waits for. */
 export const lockWaitReporter: LockWaitOptions = {
   onWait: (holder) =>
     console.error(`Waiting for ${sanitizeLine(holder)}, which is changing the same files or repository.`),
 };
 
-/**
- * Shows a change, and writes it according to the options.
- *
- * @throws the errors of {@link writeChange}.
- */
 export async function showAndWrite(
   files: readonly ChangedFile[],
   message: ChangeMessage,

@@ -11,7 +11,6 @@ import { buildTenantsJsonSchema } from "../rollout/targets/targets-schema";
 import { findSchema } from "./find/find-schema";
 import { reviewSchema } from "./review/review-schema";
 
-/** The schemas of the commands' JSON output, by name. */
 const OUTPUT_SCHEMAS = {
   plan: planSchema,
   why: whySchema,

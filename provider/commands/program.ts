@@ -29,7 +29,6 @@ import { createTenantCommand } from "./tenant/tenant-command";
 import { createWhyCommand } from "./why/why-command";
 import { createWorkerCommand } from "./worker/worker-command";
 
-/** One example from each command group. */
 export const EXAMPLES = [
   { does: "Find errors in the settings files", line: "lint" },
   { does: "Show what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
@@ -37,7 +36,6 @@ export const EXAMPLES = [
   { does: "Explain an error and how to fix it", line: "explain ERR_EXISTS" },
 ];
 
-/** Builds the `email-security` command, with its subcommands grouped by task. */
 export function createProgram(): Command {
   const root = buildCommands()
     .addCommand(createCompletionCommand())
@@ -89,7 +87,6 @@ function buildCommands(): Command {
   );
 }
 
-/** Calls back for a command and all its subcommands, at every level. */
 export function forEachCommand(command: Command, callback: (subcommand: Command) => void): void {
   callback(command);
   for (const subcommand of command.commands) forEachCommand(subcommand, callback);
@@ -118,7 +115,6 @@ function formatUsageError(text: string, command: Command): string {
   return `${problemText}; ${suggestion === undefined ? helpHint : `did you mean ${suggestion}?`}\n`;
 }
 
-/** Old command-line arguments and their replacements. */
 const RENAMED_ARGUMENTS = new Map([
   ["continue", "rollout resume"],
   ["--resume", "rollout resume"],

@@ -23,7 +23,6 @@ export type EngineSource = "path" | "pulumi-home" | "cache";
 /** The minimum version of the CLI. */
 export const MINIMUM_VERSION: SemanticVersion = [3, 200, 0];
 
-/** A usable Pulumi CLI. */
 export interface InstalledEngine {
   readonly source: EngineSource;
   /** The absolute path of the `pulumi` program. */
@@ -35,7 +34,6 @@ export interface InstalledEngine {
 /** The result of a search: an engine, or the reasons why each candidate can't be used. */
 export type EngineSearchResult = InstalledEngine | { readonly reasons: readonly string[] };
 
-/** The context of a search. */
 export interface EngineSearchContext {
   readonly env: NodeJS.ProcessEnv;
   /** The directory of engines in our cache; may not exist yet. */
@@ -83,7 +81,6 @@ export function getInstallationName(version: string): string {
   return `${version}-${process.platform}-${process.arch}`;
 }
 
-/** Returns the file name of a program on this platform. */
 export function getProgramFileName(name: string): string {
   return process.platform === "win32" ? `${name}.exe` : name;
 }

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 
-/** Options for a child process. */
 export interface RunCommandOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
@@ -10,7 +9,6 @@ export interface RunCommandOptions {
   onErrorLine?: (line: string) => void;
 }
 
-/** The result of a child process. */
 export interface RunCommandResult {
   /** Null if it was killed or never started. */
   exitCode: number | null;

@@ -41,17 +41,7 @@ export function writeSettings(path: string, text: string): void {
  * @throws {Error} if the file or directory can't be written; the file is unchanged.
  */
 export function replaceFile(path: string, text: string): void {
-  let temporary: string | undefined;
-  try {
-    const target = resolveExistingPath(path);
-    assertTargetReplaceable(target);
-    temporary = getTemporaryPath(target);
-    writeNewFile(temporary, text, statSync(target, { throwIfNoEntry: false }));
-    renameSync(temporary, target);
-  } catch (error) {
-    if (temporary !== undefined) rmSync(temporary, { force: true });
-    throw error;
-  }
+  writeFilesAtomically(new Map([[path, text]]));
 }
 
 /**
@@ -61,15 +51,7 @@ export function replaceFile(path: string, text: string): void {
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
 export function writeDirectoryFiles(directory: string, files: ReadonlyMap<string, string>): void {
-  let createdDirectory: string | undefined;
-  try {
-    assertNotReadOnly(directory);
-    createdDirectory = mkdirSync(directory, { recursive: true });
-    writeFilesAtomically(new Map([...files].map(([name, text]) => [join(directory, name), text])));
-  } catch (error) {
-    if (createdDirectory !== undefined) rmSync(createdDirectory, { recursive: true, force: true });
-    throw createSettingsWriteError(directory, error);
-  }
+  writeAll(directory, new Map([...files].map(([name, text]) => [join(directory, name), text])));
 }
 
 /**
@@ -79,18 +61,22 @@ export function writeDirectoryFiles(directory: string, files: ReadonlyMap<string
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
 export function writeFiles(files: ReadonlyMap<string, string | undefined>): void {
+  writeAll([...files.keys()].join(", "), files);
+}
+
+function writeAll(name: string, files: ReadonlyMap<string, string | undefined>): void {
   const createdDirectories: string[] = [];
   try {
     for (const [path, text] of files) {
-      if (text === undefined) assertNotReadOnly(path);
-      else assertTargetReplaceable(resolveExistingPath(path));
-      const directory = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
+      if (text === undefined) continue;
+      assertReplaceable(path);
+      const directory = mkdirSync(dirname(path), { recursive: true });
       if (directory !== undefined) createdDirectories.push(directory);
     }
     writeFilesAtomically(files);
   } catch (error) {
     for (const directory of createdDirectories.toReversed()) rmSync(directory, { recursive: true, force: true });
-    throw createSettingsWriteError([...files.keys()].join(", "), error);
+    throw createSettingsWriteError(name, error);
   }
 }
 
@@ -100,8 +86,8 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
   try {
     for (const [path, text] of files) {
       // Removing a link doesn't remove its target.
-      const target = text === undefined ? path : resolveExistingPath(path);
       const isRemoval = text === undefined;
+      const target = isRemoval ? path : resolveExistingPath(path);
       const write: FileWrite = {
         target,
         temporary: getTemporaryPath(target),
@@ -112,8 +98,8 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
       writes.push(write);
       if (isRemoval) assertNotReadOnly(target);
       else assertTargetReplaceable(target);
-      if (text !== undefined) writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
-      if (existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
+      if (!isRemoval) writeNewFile(write.temporary, text, statSync(target, { throwIfNoEntry: false }));
+      if (files.size > 1 && existsSync(target)) copyFileSync(target, write.backup, constants.COPYFILE_EXCL);
     }
     for (const write of writes) {
       if (write.isRemoval) rmSync(write.target, { force: true });
@@ -128,7 +114,7 @@ function writeFilesAtomically(files: ReadonlyMap<string, string | undefined>): v
     }
     throw error;
   } finally {
-    discardTemporaryFiles(writes);
+    for (const { temporary, backup } of writes) for (const file of [temporary, backup]) rmSync(file, { force: true });
   }
 }
 
@@ -138,13 +124,6 @@ interface FileWrite {
   readonly backup: string;
   readonly isRemoval: boolean;
   isDone: boolean;
-}
-
-function discardTemporaryFiles(writes: readonly FileWrite[]): void {
-  for (const { temporary, backup } of writes) {
-    rmSync(temporary, { force: true });
-    rmSync(backup, { force: true });
-  }
 }
 
 /** Returns a unique name in the same directory, where a rename is atomic. */

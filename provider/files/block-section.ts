@@ -57,7 +57,6 @@ class ExistingElement implements BlockElement {
   }
 }
 
-/** Parses the only element of a text. */
 function parseElement(text: string): Node {
   const sequence: unknown = parseForEdit(text).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
@@ -66,7 +65,6 @@ function parseElement(text: string): Node {
   throw new EditError(`${quote(lineStart)} is written in a form that can't be edited`);
 }
 
-/** Parses a section in block style. */
 export function parseBlockSection(
   name: Section,
   { text, value }: YamlSource,

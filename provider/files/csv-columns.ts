@@ -8,7 +8,6 @@ import type { ElementReview } from "./settings-schema";
 /** The columns of a review, by its keys in a settings file. A table has them only if it contains reviews. */
 export const REVIEW_COLUMNS = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
 
-/** Returns the cells of a review. */
 export function buildReviewCells({
   reviewed,
 }: {

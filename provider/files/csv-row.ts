@@ -124,7 +124,6 @@ function parseSectionName(text: string): Section | undefined {
   return /^vips?$/.test(normalized) ? "vips" : undefined;
 }
 
-/** Returns the key by which duplicate rows are found. */
 export function getRowKey({ section, element }: Pick<CsvRow, "section" | "element">): string {
   if (section === "vips") return `vip ${canonicalizeMailbox(element["email"] ?? "")}`;
   return `entry ${canonicalizeValue(element["value"] ?? "")} ${element["scope"] ?? DEFAULT_VERDICT_SCOPE}`;

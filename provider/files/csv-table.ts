@@ -86,7 +86,6 @@ function parseTable(data: readonly (readonly string[])[], list: Section | undefi
   return { rows, columns: titles, ignoredColumns };
 }
 
-/** Validates the rows with the settings schema. */
 function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, string>): CsvMistake[] {
   const bySection = Map.groupBy(rows, ({ section }) => section);
   const file = Object.fromEntries(

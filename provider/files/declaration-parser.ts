@@ -11,7 +11,6 @@ import type { SettingsFile } from "./settings-schema";
 type RawEntry = NonNullable<SettingsFile["allow"]>[number];
 type RawVip = NonNullable<SettingsFile["vips"]>[number];
 
-/** Builds an entry from a validated element. */
 export function parseDeclaredEntry(
   list: List,
   raw: RawEntry,
@@ -61,7 +60,6 @@ export function parseDeclaredEntry(
 
 const NO_LOCATIONS: readonly Place[] = Object.freeze([]);
 
-/** Builds a VIP from a validated element. */
 export function parseDeclaredVip(raw: RawVip, location: Place, isShort: true | undefined): DeclaredVip {
   const email = normalizeMailbox(raw.email);
   const entryState = pickEntryState(raw);

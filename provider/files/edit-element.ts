@@ -3,7 +3,6 @@ import { ELEMENT_FIELD_NAMES, type ElementValue } from "./element-fields";
 import type { ElementReview } from "./settings-schema";
 import { formatYamlComment, formatYamlText, type TextStyle } from "./yaml-text";
 
-/** The formatting of an element. */
 export interface ElementStyle {
   /** The key of the declared value: `value`, or `email` for a VIP. */
   readonly subjectKey: "value" | "email";
@@ -30,7 +29,6 @@ export type FieldValue = ElementValue | ElementReview;
 /** The order of keys in an element. */
 const KEY_ORDER: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
 
-/** Returns the style of an existing element. */
 export function detectElementStyle(node: unknown, source: string, base: ElementStyle): ElementStyle {
   const text = isMap(node) ? node.get(base.subjectKey, true) : node;
   const quotes = Object.fromEntries(
@@ -79,7 +77,6 @@ export function formatBlockElement(
   return comment + lines.map((line) => line + lineEnd).join("");
 }
 
-/** Formats an element in flow style. */
 export function formatFlowElement(element: Readonly<Record<string, FieldValue>>, style: ElementStyle): string {
   const { subjectKey, quotes, isShort, isJson } = style;
   const entries = sortByKeyOrder(element);
@@ -310,7 +307,6 @@ function getKeyRank(key: string): number {
   return index < 0 ? KEY_ORDER.length : index;
 }
 
-/** Returns the key of a pair as text. */
 export function getKeyName(key: unknown): string {
   return isScalar(key) ? String(key.source ?? key.value) : "";
 }
@@ -344,13 +340,11 @@ function getPairLineEnd(source: string, pair: Pair): number {
   return source[end - 1] === "\n" ? end : findLineEnd(source, end);
 }
 
-/** Returns the offset after the end of the line. */
 export function findLineEnd(source: string, offset: number): number {
   const end = source.indexOf("\n", offset);
   return end < 0 ? source.length : end + 1;
 }
 
-/** Counts the newlines in a range. */
 export function countLines(text: string, startOffset: number, endOffset: number): number {
   let count = 0;
   for (

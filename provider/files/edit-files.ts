@@ -11,7 +11,6 @@ export interface FileEdit {
   readonly edit: Edit;
 }
 
-/** A file before and after a change. */
 export interface ChangedFile {
   readonly file: string;
   /** Empty for a new file. */
@@ -44,8 +43,6 @@ export function editAndValidateFiles(
 /**
  * Applies the edits file by file and returns the changed files; writes nothing. Doesn't check whether the files are valid together.
  *
- * @param readFile see {@link editAndValidateFiles}.
- * @param readYaml parses the texts.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents editing.
  */
 export function editFiles(

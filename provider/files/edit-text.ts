@@ -15,7 +15,6 @@ export function parseForEdit(text: string, read: (text: string) => YamlSource = 
   return source;
 }
 
-/** Parses a text without a file name. */
 export function parseUnnamed(text: string): YamlSource {
   return readYaml(text, "the file");
 }

@@ -3,7 +3,6 @@ import type { FieldValue } from "./edit-element";
 import type { ElementFieldName } from "./element-fields";
 import type { ElementReview } from "./settings-schema";
 
-/** The sections of a settings file with declarations. */
 export type Section = "vips" | "allow" | "deny";
 
 /** An edit of one element in a settings file. `value`, as written or in canonical form, identifies the element. */
@@ -14,7 +13,6 @@ export type Edit =
       readonly element: SettingsElement;
       /** A YAML comment above it. Omitted if there is no space for one, as in JSON. */
       readonly note?: string;
-      /** The review of the new element. */
       readonly reviewed?: ElementReview;
     }
   | {
@@ -42,7 +40,6 @@ export type Edit =
       readonly to: ElementReview | undefined;
     };
 
-/** A section being edited. */
 export interface EditableSection {
   readonly name: Section;
   /** The range of the file that the section replaces. */

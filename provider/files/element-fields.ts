@@ -16,7 +16,6 @@ import {
 
 /** Metadata of a field, for code that iterates over the fields of elements. */
 interface ElementField {
-  /** The label for people. */
   readonly label: string;
   /** The schema in settings files. */
   readonly schema: z.ZodType;
@@ -142,7 +141,6 @@ export const ELEMENT_FIELDS = {
 type ElementFields = typeof ELEMENT_FIELDS;
 export type ElementFieldName = keyof ElementFields;
 
-/** The value of a field in a settings file. */
 export type ElementValue = z.infer<ElementFields[ElementFieldName]["schema"]>;
 
 type FieldNameMatching<Property> = {
@@ -223,7 +221,6 @@ export function parseFieldCell(name: ElementFieldName, cell: string): ElementVal
   return parseCell === undefined ? cell : (parseCell(cell) as ElementValue | undefined);
 }
 
-/** Returns the metadata of a declaration. */
 export function pickMetadata(fields: ElementMetadata): ElementMetadata {
   return pickDefined(fields, METADATA_FIELD_NAMES);
 }

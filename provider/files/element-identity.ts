@@ -3,13 +3,11 @@ import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value"
 import type { ElementStyle } from "./edit-element";
 import type { Section } from "./editable-section";
 
-/** The identity of an element, as edits name it. */
 export interface ElementIdentity {
   readonly subject: string;
   readonly scope: string;
 }
 
-/** Returns the identity of a parsed element. */
 export function getElementIdentity(data: unknown, style: ElementStyle): ElementIdentity {
   const toText = (value: unknown): string | undefined =>
     value == null || typeof value === "object" ? undefined : String(value);
@@ -24,12 +22,10 @@ export function isMapping(data: unknown): data is Readonly<Record<string, unknow
   return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
-/** Returns the canonical form of a value or mailbox. */
 export function normalizeSubject(value: string, { subjectKey }: ElementStyle): string {
   return subjectKey === "email" ? canonicalizeMailbox(value) : canonicalizeValue(value);
 }
 
-/** Returns the key of the declared value in a section. */
 export function getSubjectKey(section: Section): "value" | "email" {
   return section === "vips" ? "email" : "value";
 }

@@ -21,23 +21,16 @@ interface InsertPosition<T> {
   readonly style: ElementStyle;
 }
 
-/** Returns the sort key of an element in a section. */
 export type SortKey = (subject: string) => string;
 
 const SORT_KEYS: readonly SortKey[] = [getValueSortKey, (subject) => subject];
 
-/** The maximum length of a run. The cost of an edit grows with it and with the number of runs. */
-const MAX_RUN = 256;
-
-/** The elements of a section in order. Short runs and an index by value let an edit of a long section avoid a full scan. */
+/** The elements of a section in order, with an index by value. */
 export class ElementList<T extends ListElement> implements Iterable<T> {
   readonly #section: Section;
   readonly #base: ElementStyle;
-  readonly #runs: T[][] = [];
-  readonly #runByElement = new Map<T, T[]>();
+  readonly #elements: T[];
   readonly #bySubject = new Map<string, T[]>();
-  /** Whether a run contains short or long elements; absent after a change. */
-  readonly #kinds = new Map<T[], { readonly hasShort: boolean; readonly hasLong: boolean }>();
   /** The number of elements out of order, by sort key; computed lazily. */
   #disorderCounts: number[] | undefined;
 
@@ -45,19 +38,16 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   constructor(section: Section, base: ElementStyle, elements: readonly T[]) {
     this.#section = section;
     this.#base = base;
-    for (let start = 0; start < elements.length; start += MAX_RUN) {
-      const run = elements.slice(start, start + MAX_RUN);
-      this.#runs.push(run);
-      for (const one of run) this.#addToIndex(one, run);
-    }
+    this.#elements = [...elements];
+    for (const element of elements) this.#addToIndex(element);
   }
 
   get size(): number {
-    return this.#runByElement.size;
+    return this.#elements.length;
   }
 
-  *[Symbol.iterator](): Generator<T> {
-    for (const run of this.#runs) yield* run;
+  [Symbol.iterator](): Iterator<T> {
+    return this.#elements.values();
   }
 
   /**
@@ -76,14 +66,12 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     return element;
   }
 
-  next(element: T): T | undefined {
-    const run = this.#getRun(element);
-    return run[run.indexOf(element) + 1] ?? this.#runs[this.#runs.indexOf(run) + 1]?.[0];
+  next(element: T | undefined): T | undefined {
+    return this.#elements[element === undefined ? 0 : this.#elements.indexOf(element) + 1];
   }
 
   previous(element: T): T | undefined {
-    const run = this.#getRun(element);
-    return run[run.indexOf(element) - 1] ?? this.#runs[this.#runs.indexOf(run) - 1]?.at(-1);
+    return this.#elements[this.#elements.indexOf(element) - 1];
   }
 
   /** Returns the sort key if the section is sorted. */
@@ -115,30 +103,18 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
       throw new EditError(`${quote(identity.subject)} is already listed under ${this.#section}`);
     }
     const previous =
-      getSortKey === undefined
-        ? this.#runs.at(-1)?.at(-1)
-        : this.#findLastUpTo(getSortKey(identity.subject), getSortKey);
-    const next = previous === undefined ? this.#runs[0]?.[0] : this.next(previous);
+      getSortKey === undefined ? this.#elements.at(-1) : this.#findLastUpTo(getSortKey(identity.subject), getSortKey);
+    const next = this.next(previous);
     return { identity, previous, next, style: this.#chooseStyle(element, previous, next) };
   }
 
   insert(element: T, previous: T | undefined): void {
-    const next = previous === undefined ? this.#runs[0]?.[0] : this.next(previous);
+    const next = this.next(previous);
     this.#countDisorder(previous, next, -1);
     this.#countDisorder(previous, element, 1);
     this.#countDisorder(element, next, 1);
-    let run = previous === undefined ? this.#runs[0] : this.#getRun(previous);
-    if (run === undefined) {
-      run = [];
-      this.#runs.push(run);
-    }
-    run.splice(previous === undefined ? 0 : run.indexOf(previous) + 1, 0, element);
-    this.#addToIndex(element, run);
-    this.#kinds.delete(run);
-    if (run.length <= 2 * MAX_RUN) return;
-    const newRun = run.splice(MAX_RUN);
-    this.#runs.splice(this.#runs.indexOf(run) + 1, 0, newRun);
-    for (const moved of newRun) this.#runByElement.set(moved, newRun);
+    this.#elements.splice(previous === undefined ? 0 : this.#elements.indexOf(previous) + 1, 0, element);
+    this.#addToIndex(element);
   }
 
   remove(element: T): void {
@@ -146,26 +122,12 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     this.#countDisorder(previous, element, -1);
     this.#countDisorder(element, next, -1);
     this.#countDisorder(previous, next, 1);
-    const run = this.#getRun(element);
-    run.splice(run.indexOf(element), 1);
-    if (run.length === 0) this.#runs.splice(this.#runs.indexOf(run), 1);
-    this.#runByElement.delete(element);
+    this.#elements.splice(this.#elements.indexOf(element), 1);
     const sameSubject = this.#bySubject.get(element.subject);
     sameSubject?.splice(sameSubject.indexOf(element), 1);
-    this.#kinds.delete(run);
   }
 
-  /** Must be called when an element becomes short or long. */
-  onStyleChanged(one: T): void {
-    this.#kinds.delete(this.#getRun(one));
-  }
-
-  #getRun(one: T): T[] {
-    return this.#runByElement.get(one) as T[];
-  }
-
-  #addToIndex(element: T, run: T[]): void {
-    this.#runByElement.set(element, run);
+  #addToIndex(element: T): void {
     const sameSubject = this.#bySubject.get(element.subject);
     if (sameSubject === undefined) this.#bySubject.set(element.subject, [element]);
     else sameSubject.push(element);
@@ -179,11 +141,15 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     }
   }
 
-  /** Returns the last element of a sorted section whose key isn't above the given one. */
+  /** Returns the last element of a sorted section whose key isn't above the given one, by binary search. */
   #findLastUpTo(key: string, keyOf: SortKey): T | undefined {
-    const isAtMost = (one: T | undefined): boolean => keyOf(one?.subject ?? "") <= key;
-    const run = this.#runs[countLeading(this.#runs, ([first]) => isAtMost(first)) - 1];
-    return run?.[countLeading(run, isAtMost) - 1];
+    let [low, high] = [0, this.size];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (keyOf(this.#elements[middle]?.subject ?? "") <= key) low = middle + 1;
+      else high = middle;
+    }
+    return this.#elements[low - 1];
   }
 
   /** A new element copies the style of the one above or below; with more keys, that of the nearest long one. */
@@ -194,49 +160,15 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   ): ElementStyle {
     const neighbour = (previous ?? next)?.style ?? this.#base;
     if (Object.keys(element).length === 1) {
-      const isShort = this.size === 0 || this.#runs.some((run) => this.#getKinds(run).hasShort);
-      return { ...neighbour, isShort };
+      return { ...neighbour, isShort: this.size === 0 || this.#elements.some(({ isShort }) => isShort) };
     }
     if (!neighbour.isShort) return neighbour;
-    const long = this.#findLongUpTo(previous) ?? this.#findLongFrom(next);
+    const position = next === undefined ? this.size : this.#elements.indexOf(next);
+    const long = this.#elements.slice(0, position).findLast(isLong) ?? this.#elements.slice(position).find(isLong);
     return long === undefined ? neighbour : { ...long.style, column: neighbour.column };
-  }
-
-  #findLongUpTo(last: T | undefined): T | undefined {
-    if (last === undefined) return undefined;
-    const run = this.#getRun(last);
-    const earlierRun = this.#runs.slice(0, this.#runs.indexOf(run)).findLast((one) => this.#getKinds(one).hasLong);
-    return run.slice(0, run.indexOf(last) + 1).findLast(isLong) ?? earlierRun?.findLast(isLong);
-  }
-
-  #findLongFrom(first: T | undefined): T | undefined {
-    if (first === undefined) return undefined;
-    const run = this.#getRun(first);
-    const laterRun = this.#runs.slice(this.#runs.indexOf(run) + 1).find((one) => this.#getKinds(one).hasLong);
-    return run.slice(run.indexOf(first)).find(isLong) ?? laterRun?.find(isLong);
-  }
-
-  #getKinds(run: T[]): { readonly hasShort: boolean; readonly hasLong: boolean } {
-    let kinds = this.#kinds.get(run);
-    if (kinds === undefined) {
-      kinds = { hasShort: run.some(({ isShort }) => isShort), hasLong: run.some(isLong) };
-      this.#kinds.set(run, kinds);
-    }
-    return kinds;
   }
 }
 
 function isLong({ isShort }: ListElement): boolean {
   return !isShort;
-}
-
-/** Counts the leading elements that match a condition, by binary search. */
-function countLeading<E>(items: readonly E[], predicate: (item: E) => boolean): number {
-  let [low, high] = [0, items.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (predicate(items[middle] as E)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

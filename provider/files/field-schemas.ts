@@ -49,7 +49,6 @@ export function formatMappingError(input: unknown): string {
   return formatFieldError(input, "a mapping of keys and values");
 }
 
-/** Lists the valid values. */
 export function formatChoices(values: readonly string[]): string {
   return values.length < 3 ? values.join(" or ") : `one of ${values.join(", ")}`;
 }

@@ -8,7 +8,6 @@ import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
-/** The declarations of one file. */
 export interface FileDeclarations {
   readonly declarations: readonly (DeclaredEntry | DeclaredVip)[];
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
@@ -123,7 +122,6 @@ export interface Removal {
   count: number;
 }
 
-/** Returns the lookup key of a removal. */
 export function getRemovalKey(section: Removal["section"], value: string): string {
   return `${section} ${value}`;
 }
@@ -138,7 +136,6 @@ export function getDeclarationKey({ kind, key }: DeclaredEntry | DeclaredVip): s
   return `${kind} ${key}`;
 }
 
-/** Formats a declaration for messages. */
 export function formatDeclarationName(declaration: DeclaredEntry | DeclaredVip): string {
   return declaration.kind === "vip" ? declaration.email : getKeyBaseName(declaration.key);
 }

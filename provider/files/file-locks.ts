@@ -7,7 +7,6 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { quote, sanitizeLine } from "../settings/text";
 import { findFileRepository, findGitDirectory, resolveLinks } from "./repository";
 
-/** Options for waiting for another process. */
 export interface LockWaitOptions {
   /** Default: one minute. */
   readonly timeoutMs?: number;

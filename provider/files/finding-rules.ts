@@ -1,7 +1,6 @@
 import { RISKS, type RiskKind } from "../settings/risk";
 import type { FindingLevel } from "./finding";
 
-/** Describes a kind of finding, for editors, pull requests and reports. */
 export interface FindingRule {
   readonly code: string;
   readonly level: FindingLevel;

@@ -86,7 +86,6 @@ function parseFlowNode(text: string): Node {
   return node as Node;
 }
 
-/** Parses a section in flow style. */
 export function parseFlowSection(
   location: FlowLocation,
   { text, value }: YamlSource,
@@ -154,9 +153,7 @@ export class FlowSection implements EditableSection {
   }
 
   set(value: string, scope: string | undefined, key: string, to: FieldValue | undefined): void {
-    const element = this.#elements.find(value, scope);
-    element.set(key, to);
-    this.#elements.onStyleChanged(element);
+    this.#elements.find(value, scope).set(key, to);
   }
 
   render(): string {

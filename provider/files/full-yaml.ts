@@ -28,7 +28,6 @@ export interface YamlSource {
 /**
  * Parses a whole text with the YAML parser. Never throws.
  *
- * @param file the file name for messages.
  * @param valueCount the number of values in the file outside of this text.
  */
 export function readFullYaml(text: string, file: string, valueCount = 0): YamlSource {

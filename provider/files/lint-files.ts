@@ -9,7 +9,6 @@ import { createFileReader } from "./read-source";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 import type { Policy } from "./settings-schema";
 
-/** The result of linting several settings files. */
 export interface FilesLintResult {
   /** Findings without duplicates, in the order of files and lines. */
   readonly findings: readonly Finding[];
@@ -34,7 +33,6 @@ export interface LintedTenant {
   readonly declarations: readonly (DeclaredEntry | DeclaredVip)[];
 }
 
-/** The default directory of settings files. */
 const DEFAULT_DIRECTORY = "settings";
 const DEFAULT_FILE = "settings.yaml";
 

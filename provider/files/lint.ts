@@ -5,21 +5,13 @@ import { findEntryRisks, RISKS } from "../settings/risk";
 import { quote } from "../settings/text";
 import { type Finding, formatLineLocation, sortFindings } from "./finding";
 import { findPolicyViolations } from "./policy";
-import { inspectSettings, type SettingsReadOptions } from "./read-settings";
+import { inspectSettings, type SettingsReadOptions, type SettingsReadResult } from "./read-settings";
 import { findReviewProblems } from "./reviews";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 
-/** The findings of lint, and the settings if they are valid. */
-export interface LintResult {
-  /** Errors, warnings and notes, in the order of files and lines. */
-  readonly findings: readonly Finding[];
-  readonly settings: Settings | undefined;
-  /** The incomplete settings; present if every file could be read. */
-  readonly draft: Settings | undefined;
+export interface LintResult extends Omit<SettingsReadResult, "includedAt"> {
   /** Whether a mistake prevented further checks: risks, duplicates, policy. */
   readonly isPartial: boolean;
-  /** All files that were read or failed to be read, the requested one first. */
-  readonly files: readonly string[];
 }
 
 /**

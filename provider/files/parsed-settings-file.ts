@@ -16,7 +16,6 @@ export interface ParsedSettingsFile {
   readonly findings: readonly Finding[];
 }
 
-/** Parses a file and collects its mistakes. */
 export function parseSettingsFile(source: YamlSource): ParsedSettingsFile {
   if (source.value === undefined) return { source, content: undefined, findings: source.findings };
   const expanded = expandShortElements(source.value);
@@ -100,7 +99,6 @@ const FILE_FORMAT: FileFormat = {
   },
 };
 
-/** Expands short elements to mappings. */
 function expandShortElements(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const expandElements = (list: unknown, key: string): unknown =>

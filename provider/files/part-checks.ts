@@ -7,7 +7,6 @@ import { toEntryArguments, toMemberArguments } from "./declaration-parser";
 import type { FileDeclarations } from "./file-declarations";
 import type { DeclaredEntry, DeclaredVip } from "./settings-model";
 
-/** The declarations of one file. */
 export type FilePart = FileDeclarations["declarations"];
 
 /**

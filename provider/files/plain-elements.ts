@@ -22,7 +22,6 @@ export interface PlainElement {
 /** A text, or a review as this package writes it. */
 type PlainValue = string | Readonly<Record<string, string>>;
 
-/** A section with plain elements. */
 export interface PlainSection {
   readonly name: Section;
   /** The offset of its key in the remaining text. */

@@ -20,7 +20,6 @@ export interface OptionDemand {
 
 /** The direction in which an option becomes stricter. */
 interface OptionOrder<Value> {
-  /** Returns whether a value is weaker than another one. */
   readonly isWeaker: (value: Value | undefined, reference: Value | undefined) => boolean;
   /** Returns a value as strict as both; undefined if there is none. */
   readonly combineStricter?: (one: Value, other: Value) => Value;
@@ -165,7 +164,6 @@ export function findOverrides(ownDemands: readonly OptionDemand[], inherited: re
  * Builds the finding of an override.
  *
  * @param description the weaker setting, and what it is compared with.
- * @param demands the weakened demands.
  */
 export function buildOverrideFinding(
   description: string,

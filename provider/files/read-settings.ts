@@ -40,7 +40,6 @@ export interface SettingsReadOptions {
 /** Parsed included files by absolute path. Create one with `new Map()`. */
 export type SettingsReadCache = Map<string, ParsedSettingsFile>;
 
-/** The settings, if they are valid, and all findings. */
 export interface SettingsReadResult {
   readonly settings: Settings | undefined;
   /** The incomplete settings; present if every file could be read. Used for finding more mistakes. */

@@ -43,13 +43,11 @@ export function readSource(
   return readYamlFile(text.replace(/^\uFEFF/, ""), file);
 }
 
-/** Functions for loading and parsing a file. */
 interface SourceReaders {
   readonly readFile: (path: string) => string;
   readonly readYaml?: YamlReader;
 }
 
-/** Suggests a similar file name in the same directory. */
 function suggestFile(file: string): string {
   try {
     const closest = findNearestName(basename(file), readdirSync(dirname(file)));

@@ -16,18 +16,13 @@ export function findFileRepository(file: string): string | undefined {
   return findRepository(dirname(resolveLinks(resolve(file))));
 }
 
-/** Returns a file's path in a repository, as git names it. */
 export function getRepositoryPath(repository: string, file: string): string {
   return relative(resolveLinks(repository), resolveLinks(resolve(file)))
     .split(sep)
     .join("/");
 }
 
-/**
- * Returns the git directory that all working trees of a repository share.
- *
- * @param repository the root of the repository.
- */
+/** Returns the git directory that all working trees of a repository share. */
 export function findGitDirectory(repository: string): string | undefined {
   try {
     const gitPath = join(repository, ".git");

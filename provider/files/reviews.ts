@@ -4,7 +4,6 @@ import type { Finding } from "./finding";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
 import type { ElementReview } from "./settings-schema";
 
-/** The default review interval. */
 export const DEFAULT_REVIEW_INTERVAL = "90d";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -13,7 +12,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * Returns the day (UTC) from which a review is due: `2027-02-21`. Capped at the last valid day.
  *
  * @param startDay the day of the last review, or of creation.
- * @param interval the interval, as in `policy.reviewEvery`.
  */
 export function getReviewDueDay(startDay: string, interval: string = DEFAULT_REVIEW_INTERVAL): string {
   const days = parseTermDays(interval) ?? parseTermDays(DEFAULT_REVIEW_INTERVAL) ?? 0;

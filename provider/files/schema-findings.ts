@@ -78,7 +78,6 @@ function suggestPaths(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   });
 }
 
-/** Returns the valid keys at a path. */
 function getKnownKeys(path: readonly PropertyKey[], schema: unknown): readonly string[] {
   let current = schema;
   for (const segment of path) {

@@ -19,7 +19,6 @@ import { type Policy, policyRules } from "./policy-schema";
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
-/** The version of the settings file format. */
 export const SETTINGS_VERSION = 1;
 
 const parsedTextField = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, expected: string) =>
@@ -222,7 +221,6 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
 /** The schema of a settings file with expanded short elements: `- evil.example` becomes `- value: evil.example`. */
 export const settingsFileSchema = buildFileSchema(entrySchema, vipSchema);
 
-/** A valid settings file. */
 export type SettingsFile = Readonly<z.infer<typeof settingsFileSchema>>;
 
 export type ListsOptions = z.infer<typeof lists>;

@@ -1,14 +1,12 @@
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
 import { getColumn, getKeyName, getNodeEnd, getNodeRange } from "./edit-element";
 
-/** A range of a text. */
 export interface Span {
   readonly start: number;
   /** Without trailing comments and newlines. A block scalar ends after its last line. */
   readonly end: number;
 }
 
-/** A top-level key with its value. */
 export interface KeyLayout {
   readonly name: string;
   readonly key: Span;
@@ -22,7 +20,6 @@ export interface KeyLayout {
   readonly items: readonly Span[];
 }
 
-/** The layout of a file, for editing it. */
 export interface YamlLayout {
   /** Whether the file is a mapping or empty; otherwise it can't be edited. */
   readonly isMapping: boolean;

@@ -8,11 +8,7 @@ import { MAX_CHARACTERS, MAX_VALUES } from "./yaml-parser";
 
 export type { YamlSource } from "./full-yaml";
 
-/**
- * Parses YAML strictly: ambiguous syntax is an error with its location and a fix. Never throws.
- *
- * @param file the file name for messages.
- */
+/** Parses YAML strictly: ambiguous syntax is an error with its location and a fix. Never throws. */
 export function readYaml(text: string, file: string): YamlSource {
   if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readFullYaml(text, file);
   const plainScan = extractPlainElements(text, MAX_VALUES);

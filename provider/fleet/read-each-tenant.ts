@@ -21,7 +21,6 @@ import { forEachConcurrently } from "../settings/for-each-concurrently";
 import { isEmptyTenantAccepted } from "../settings/mail-domains";
 import type { TenantIdentity } from "../settings/tenant-identity";
 
-/** The options of {@link readEachTenant}. */
 export interface ReadEachTenantOptions<T> {
   readonly reach: RequestContext;
   /** The maximum number of tenants to read concurrently, not counting addresses that don't respond. */
@@ -43,7 +42,6 @@ export interface ReadEachTenantOptions<T> {
   readonly read: (client: SettingsClient, target: Target, requestPolicy: RequestPolicy) => Promise<T>;
   /** Receives the number of tenants that were read, or failed. */
   readonly onProgress?: (count: number) => void;
-  /** Receives the outcome of each tenant once. */
   readonly onSettled: (target: Target, outcome: TenantReadResult<T>) => void;
 }
 

@@ -16,9 +16,7 @@ export interface ChangeMessage {
   readonly branch: string;
 }
 
-/** The result of a commit. */
 export interface Commit {
-  /** The root of the repository. */
   readonly repository: string;
   /** The new branch, which is now checked out. */
   readonly branch: string;
@@ -217,7 +215,6 @@ export async function findFreeBranch({ git }: Programs, requestedName: string): 
   }
 }
 
-/** A failed git step. */
 class GitStepError extends Error {
   readonly reason: string;
 

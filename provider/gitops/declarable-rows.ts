@@ -15,11 +15,7 @@ import { parseListPattern } from "../settings/list-pattern";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable } from "../settings/text";
 
-/**
- * Returns the entries of a tenant as declarations for a settings file.
- *
- * @param acceptRisk the reason for declaring a risky entry.
- */
+/** Returns the entries of a tenant as declarations for a settings file. */
 export function listDeclarableEntries(
   { entries }: ObservedState,
   ownDomains: OwnDomains,

@@ -2,7 +2,6 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { getDetailTexts } from "../settings/entry-state-text";
 import { quote, sanitizeLine } from "../settings/text";
 
-/** Describes an entry with details that help to find it. */
 export function describeEntryRow(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
@@ -10,7 +9,6 @@ export function describeEntryRow(row: AllowDenyEntryRow): string {
   return `${quote(list)} ${quote(value, MAX_VALUE_LENGTH)} (type ${quote(entry_type)}${scope}${formatRowDetails(row)}${creationText === "" ? "" : `, ${creationText}`})`;
 }
 
-/** Describes a VIP with details that help to find it. */
 export function describeVipRow(row: VipEmployeeRow): string {
   const creationText = formatCreator("added", row.date_added, row.added_by);
   const details = [formatPerson(row), `source ${quote(row.source ?? "unknown")}`, creationText]
@@ -28,7 +26,6 @@ function formatRowDetails(row: object): string {
     .join("");
 }
 
-/** Formats the name, title and department of a VIP. */
 export function formatPerson({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
   return sanitizeLine([name, title, department].filter((text) => text?.trim()).join(", "));
 }

@@ -1,55 +1,48 @@
 import { z } from "zod";
 import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
-import { jsonCountField, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
 import { formatJson } from "../settings/text";
 
-/** The version of the drift format. */
 export const DRIFT_FORMAT = 1;
 
 const { unicode: _unicode, ...named } = subjectShape;
 
-const itemSchema = z
-  .strictObject({
-    ...named,
-    what: z
-      .enum(["added", "changed", "missing", "leaving"])
-      .describe(
-        "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. leaving: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
-      ),
-    there: planEntryStateSchema
-      .describe("Its state at the tenant, with its author and time according to the service.")
-      .exactOptional(),
-    declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
-    place: placeSchema.describe("The line that declares it.").exactOptional(),
-    why: jsonTextField(
-      "Why it is leaving (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
-    ).exactOptional(),
-    movedBy: z
-      .enum(["tenant", "files", "both"])
-      .describe("For changed or missing: which side changed since the stack's last run; absent if no state was read.")
-      .exactOptional(),
-    id: jsonTextField("The service's id of an existing entry.").exactOptional(),
-  })
-  .readonly()
-  .meta({ id: "DriftItem", description: "An entry or VIP that differs from the files." });
+const itemSchema = jsonObject({
+  ...named,
+  what: z
+    .enum(["added", "changed", "missing", "leaving"])
+    .describe(
+      "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. leaving: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
+    ),
+  there: planEntryStateSchema
+    .describe("Its state at the tenant, with its author and time according to the service.")
+    .exactOptional(),
+  declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
+  place: placeSchema.describe("The line that declares it.").exactOptional(),
+  why: jsonTextField(
+    "Why it is leaving (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
+  ).exactOptional(),
+  movedBy: z
+    .enum(["tenant", "files", "both"])
+    .describe("For changed or missing: which side changed since the stack's last run; absent if no state was read.")
+    .exactOptional(),
+  id: jsonTextField("The service's id of an existing entry.").exactOptional(),
+}).meta({ id: "DriftItem", description: "An entry or VIP that differs from the files." });
 
 export type DriftItem = z.infer<typeof itemSchema>;
 export type DriftKind = DriftItem["what"];
 
-export const driftSchema = z
-  .strictObject({
-    format: z.literal(DRIFT_FORMAT).describe("The version of this format."),
-    at: jsonTextField("When the tenant was read (UTC)."),
-    host: jsonTextField("The service's host."),
-    file: jsonTextField("The requested settings file."),
-    items: z.array(itemSchema).readonly().describe("Sorted by what, then by key."),
-    unchanged: jsonCountField("The number of entries and VIPs that match the files."),
-  })
-  .readonly()
-  .meta({
-    title: "Email security drift",
-    description: "How a tenant differs from its settings files, as `email-security drift` writes it as JSON.",
-  });
+export const driftSchema = jsonObject({
+  format: z.literal(DRIFT_FORMAT).describe("The version of this format."),
+  at: jsonTextField("When the tenant was read (UTC)."),
+  host: jsonTextField("The service's host."),
+  file: jsonTextField("The requested settings file."),
+  items: jsonArray(itemSchema, "Sorted by what, then by key."),
+  unchanged: jsonCountField("The number of entries and VIPs that match the files."),
+}).meta({
+  title: "Email security drift",
+  description: "How a tenant differs from its settings files, as `email-security drift` writes it as JSON.",
+});
 
 export type Drift = z.infer<typeof driftSchema>;
 

@@ -35,7 +35,6 @@ export interface ExpiredRemoval {
   readonly pending: number;
 }
 
-/** An expired entry or VIP that stays. */
 export interface RetainedItem {
   readonly key: string;
   readonly kind: "entry" | "vip";
@@ -45,12 +44,10 @@ export interface RetainedItem {
   readonly reason: string;
 }
 
-/** Returns the transition of an expired entry that stays. */
 export function getRetainedTransition({ list }: RetainedItem): Transition {
   return { to: list ?? "vip", isLingering: true };
 }
 
-/** Options for planning expired removals. */
 export interface ExpiredRemovalOptions extends PlanOptions {
   readonly stack: string;
 }

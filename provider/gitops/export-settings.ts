@@ -21,7 +21,6 @@ import {
 import { describeEntryRow, describeVipRow, formatCreator, formatPerson } from "./describe-row";
 
 export interface ExportOptions {
-  /** The service's host, for the first line of each file. */
   readonly host: string;
   /**
    * The tenant's own domains, in canonical form; written to the files and used for risk checks. Default: the domains that its VIPs share,
@@ -32,11 +31,9 @@ export interface ExportOptions {
   readonly includeAutomatic?: boolean;
 }
 
-/** A tenant as settings files. */
 export interface SettingsExport {
   /** The texts by file name; the file that includes the others is first. */
   readonly files: ReadonlyMap<string, string>;
-  /** The numbers of declared entries and VIPs. */
   readonly entries: number;
   readonly vips: number;
   /** The number of risky entries, which are declared with a note to review them. */
@@ -51,7 +48,6 @@ export interface SettingsExport {
 
 export const SETTINGS_FILE = "settings.yaml";
 
-/** All possible file names of an export. */
 export const EXPORTED_FILES: readonly string[] = [
   SETTINGS_FILE,
   "vips.yaml",
@@ -69,7 +65,6 @@ export function isAcceptedByExport(acceptRisk: unknown): boolean {
   return typeof acceptRisk === "string" && acceptRisk.startsWith(EXPORT_ACCEPTANCE);
 }
 
-/** Longer deny lists are split by entry type. */
 const MAX_DENY_FILE_ENTRIES = 1_000;
 
 /**
@@ -112,7 +107,6 @@ export function exportSettings(observed: ObservedState, options: ExportOptions):
   return exported;
 }
 
-/** The actual state of a tenant, split into declarable and other parts. */
 export interface ExportContent {
   /** The day (UTC) of the snapshot. */
   readonly day: string;
@@ -177,12 +171,10 @@ export function collectExportContent(
   };
 }
 
-/** Formats the first line of an exported file. */
 function formatExportHeader({ readAt }: Pick<ObservedState, "readAt">, { host }: Pick<ExportOptions, "host">): string {
   return `Exported from ${host} at ${readAt} by \`email-security export\`.`;
 }
 
-/** Formats the start of a file. */
 export function renderFileHeader(header: string): string {
   return `${formatYamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
@@ -213,7 +205,6 @@ function getValueType(value: string): EntryType {
   return parsed.ok ? parsed.value.entryType : "domain";
 }
 
-/** Formats a section of entries, sorted, with their creators. */
 export function renderEntriesSection(
   section: "allow" | "deny",
   entries: readonly DeclarableRow<AllowDenyEntryRow>[],
@@ -229,7 +220,6 @@ export function renderEntriesSection(
   return renderYamlSection(section, elements);
 }
 
-/** Formats the section of VIPs, with automatically detected ones in a comment. */
 export function renderVipsSection(
   vips: readonly DeclarableRow<VipEmployeeRow>[],
   automatic: readonly DeclarableResult<VipEmployeeRow>[],
@@ -283,11 +273,9 @@ function renderElement(
   return `${text.slice(0, lineEnd)} ${trailingComment}${text.slice(lineEnd + 1)}`;
 }
 
-/** An entry or VIP that can't be declared. */
 interface UndeclarableItem {
   readonly description: string;
   readonly reason: string;
-  /** The pattern for `ignore`. */
   readonly pattern?: string;
 }
 
@@ -309,7 +297,6 @@ function formatUndeclarable({ description, reason, pattern }: UndeclarableItem):
   return `${description}: ${reason}${ignoredNote}`;
 }
 
-/** Formats the own domains for a file. */
 export function renderOwnDomains({
   ownDomains,
   likelyOwnDomains,
@@ -320,7 +307,6 @@ export function renderOwnDomains({
   return `${note}ownDomains:\n${domains.map((one) => `  - ${formatYamlText(one)}\n`).join("")}\n`;
 }
 
-/** Formats the `ignore` patterns for what can't be declared. */
 export function renderListOptions({ undeclarable }: Pick<ExportContent, "undeclarable">): string {
   const lists = [
     renderIgnoreOption("entries", undeclarable.entries),
@@ -347,7 +333,6 @@ export function renderUndeclarable(
   return `\n${formatYamlComment("At the service, but not in these files: it can't be declared.", 0)}${lines.join("")}`;
 }
 
-/** Describes what can't be declared, one line each. */
 export function describeUndeclarable({ undeclarable }: Pick<ExportContent, "undeclarable">): string[] {
   return [...undeclarable.entries, ...undeclarable.vips, ...undeclarable.nameless].map(formatUndeclarable);
 }

@@ -2,18 +2,13 @@ import { execFile, spawn } from "node:child_process";
 import { relative, resolve } from "node:path";
 import { findFileRepository, findRepository, resolveLinks } from "../files/repository";
 import { minimalEnv } from "../machine/child-environment";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { createErrorClass } from "../settings/email-security-error";
 import { quoteShellWord } from "../settings/shell-word";
 import { excerpt, sanitizeLine } from "../settings/text";
 
 /** A git operation failed or isn't possible. The working tree is unchanged unless the message says otherwise. */
-export class GitError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_GIT", message, options);
-  }
-}
+export class GitError extends createErrorClass("ERR_GIT") {}
 
-/** The result of running a program. */
 export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
@@ -21,7 +16,6 @@ export interface ProgramResult {
   readonly reason: string;
 }
 
-/** Runs git, or a program that opens pull requests, in one directory. */
 export interface Programs {
   /** @throws {GitError} if git isn't installed. */
   readonly git: (args: readonly string[], input?: string) => Promise<ProgramResult>;
@@ -33,7 +27,6 @@ export interface Programs {
   ) => Promise<ProgramResult | undefined>;
 }
 
-/** Enough for any output that is used. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const MAX_REASON_LINES = 6;
 
@@ -101,12 +94,10 @@ function summarizeFailure(stderr: string, stdout: string): string {
   return summaryLines.join("\n") || "it gave no reason";
 }
 
-/** Removes credentials from the URLs in a text. */
 export function redactUrlCredentials(text: string): string {
   return text.replace(/\b([a-z][a-z+.-]*:\/\/)[^\s/?#]*@/gi, "$1");
 }
 
-/** A git object: the content of a file, or a raw commit. */
 export interface GitObject {
   readonly id: string;
   readonly content: Buffer;
@@ -132,7 +123,6 @@ export class GitReader {
   readonly #directory: string;
   readonly #environment: NodeJS.ProcessEnv;
 
-  /** @param directory the root of the repository. */
   constructor(directory: string) {
     this.#directory = directory;
     const baseEnvironment = minimalEnv(process.env, "git");
@@ -149,7 +139,6 @@ export class GitReader {
     return await this.runWithInput("", ...args);
   }
 
-  /** Returns the output of a command with input. */
   async runWithInput(input: string, ...args: string[]): Promise<string> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.#spawn(args, input)) chunks.push(chunk);

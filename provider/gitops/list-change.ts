@@ -10,7 +10,6 @@ import type { RefangedValue } from "../settings/refang";
 /** The metadata that a person provides for added, moved or extended elements, as in a settings file. */
 export type EntryMetadata = ReturnType<typeof pickTextFields>;
 
-/** A requested change of the lists. */
 export type ListChange =
   | {
       readonly do: "add";
@@ -38,11 +37,9 @@ export type ListChange =
       readonly metadata: EntryMetadata;
     };
 
-/** One value of a change. */
 export interface ChangeStep {
   readonly value: RefangedValue;
   readonly section: Section;
-  /** Describes the change: "deny evil.example until 2026-12-23". */
   readonly description: string;
   /** Explanations of existing declarations, one sentence each. */
   readonly notes: readonly string[];
@@ -54,7 +51,6 @@ export interface ChangeStep {
   readonly isUnresolved: boolean;
 }
 
-/** Returns a function that maps a step to the transition of the declaration. */
 export function createTransitionGetter(change: ListChange): (step: ChangeStep) => Transition {
   return ({ section }) => {
     const list = section === "vips" ? "vip" : section;
@@ -64,10 +60,8 @@ export function createTransitionGetter(change: ListChange): (step: ChangeStep) =
   };
 }
 
-/** An existing declaration in the files. */
 export type DeclaredItem = DeclaredEntry | DeclaredVip;
 
-/** A rejected change with all reasons; nothing was written. */
 export class ChangeRefusedError extends EmailSecurityError {
   constructor(reasons: readonly string[]) {
     const lines = reasons.slice(0, MAX_REASONS).map((reason) => `  ${reason.replaceAll("\n", "\n  ")}`);
@@ -82,7 +76,6 @@ export function getSection(element: DeclaredItem): Section {
   return element.kind === "vip" ? "vips" : element.list;
 }
 
-/** Returns the list name as on the command line. */
 export function getListName(section: Section): string {
   return section === "vips" ? "vip" : section;
 }

@@ -33,7 +33,6 @@ export interface PlanOptions {
   readonly ownDomains?: readonly string[];
   /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
   readonly accepting?: TenantAcceptance;
-  /** Reports the progress of slow steps. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
 }
@@ -62,9 +61,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
 /**
  * Creates the plan of any program from the JSON of `pulumi preview --json --show-sames`.
  *
- * @param text the JSON.
  * @param previewFile the source for messages: a file or the command.
- * @param ownDomains the tenant's own domains, for risk checks.
  * @throws {PulumiError} if it can't be parsed, or the program failed.
  * @throws {ServiceError} if the tenant's lists can't be read.
  */
@@ -84,7 +81,6 @@ export async function planPreview(
   return await planDesired(desired, source, options.provider ?? stack ?? previewFile, options, blockers);
 }
 
-/** Creates the plan of a desired state from one snapshot of the tenant and its mail. */
 export async function planDesired(
   desired: DesiredState,
   source: PlanSource,

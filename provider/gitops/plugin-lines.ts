@@ -13,7 +13,6 @@ export function formatPluginLines(path: string = PLUGIN_DIRECTORY): string {
   return `plugins:\n  providers:\n${formatPluginItem(path, "    ")}`;
 }
 
-/** Formats the list item below `providers:`. */
 export function formatPluginItem(path: string = PLUGIN_DIRECTORY, indent = ""): string {
   return `${indent}- name: ${PLUGIN_NAME}\n${indent}  path: ${path}`;
 }

@@ -4,11 +4,8 @@ import { BRANCH_PREFIX, type ChangeMessage, type Commit, findFreeBranch } from "
 import { createGitPrograms, formatGitCommand, GitError, type Programs } from "./git";
 import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./remote-repository";
 
-/** The result of submitting a branch for review. */
 export interface PullRequest {
-  /** The remote that the branch was pushed to. */
   readonly remote: string;
-  /** The pull or merge request that was opened. */
   readonly opened?: string;
   /** The page where a person can open it, if no program could. */
   readonly toOpen?: string;
@@ -84,11 +81,7 @@ function getTrackingRef(remote: string, branch: string): string {
   return `refs/remotes/${remote}/${branch}`;
 }
 
-/**
- * Describes how to push a branch without an upstream, with commands that can be copied.
- *
- * @param remotes the result of {@link listPushRemotes}.
- */
+/** Describes how to push a branch without an upstream, with commands that can be copied. */
 export async function describePush(
   programs: Programs,
   repository: string,

@@ -1,4 +1,3 @@
-/** The repository host, as far as its name shows. */
 export type RepositoryHost = "github" | "gitlab" | "bitbucket" | "azure";
 
 /** The location of a remote repository, without credentials. */

@@ -12,18 +12,13 @@ import { BRANCH_PREFIX, type ChangeMessage, type Commit, commitChange } from "./
 import { formatGitCommand } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
-/** The delivery of a change of settings files. */
 export interface DeliveryOptions {
-  /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;
-  /** Whether to commit, push and open a pull or merge request. */
   readonly pr?: boolean | undefined;
 }
 
-/** The result of writing a change. */
 export interface WriteResult {
   readonly files: readonly string[];
-  /** The removed files. Absent: none. */
   readonly removed?: readonly string[];
   readonly commit?: Commit;
   readonly pullRequest?: PullRequest;
@@ -80,7 +75,6 @@ function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Formats the change as a unified diff, with file names relative to the repository. */
 export function formatDiff(files: readonly ChangedFile[]): string {
   const workingDirectory = process.cwd();
   const root =
@@ -90,7 +84,6 @@ export function formatDiff(files: readonly ChangedFile[]): string {
   return formatGitPatch(files, root);
 }
 
-/** Describes the result in lines for people. */
 export function describeWriteResult({ files, removed = [], commit, pullRequest }: WriteResult): string[] {
   const names = files.map(sanitizeLine).join(", ");
   if (commit === undefined) {

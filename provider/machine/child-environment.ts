@@ -12,7 +12,6 @@ const SECRET_NAME = /key|token|auth(?!orized$)|secret|password|passphrase|creden
 const REPOSITORY_VARIABLES =
   /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
 
-/** The additional variables of some children. */
 const EXTRA_VARIABLES = {
   /** The user's git settings, and access to a remote that has the objects a partial clone lacks. */
   git: /^(GIT|SSH)_\w+$/,

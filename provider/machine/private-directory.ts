@@ -1,7 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** The location of a private directory. */
 export interface DirectoryLocation {
   /** The containing directory: the user's own, or a shared one such as that for temporary files. */
   readonly parent: string;
@@ -10,7 +9,6 @@ export interface DirectoryLocation {
 
 /** An open directory, which stays the same one even if its name is replaced. */
 export interface PrivateDirectory extends Disposable {
-  /** The path for access to its contents. */
   readonly path: string;
 }
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { isPrivateDirectory } from "./private-directory";
 import { getMachineId, getProcessStart, isRunning } from "./processes";
 
-/** A private directory for one piece of work. */
 export interface ScratchDirectory extends Disposable {
   readonly path: string;
 }
@@ -49,7 +48,6 @@ function startCleanup(): void {
   }, HOUR_MS).unref();
 }
 
-/** Removes the directories of this user's killed processes. */
 function removeAbandoned(): void {
   ignoreErrors(() => {
     for (const name of readdirSync(tmpdir())) {

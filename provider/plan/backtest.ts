@@ -4,11 +4,8 @@ import { countRecipients, FrequencyCounter } from "./frequency-counter";
 import { getDeliveryOutcome, isHarmful, parseInstant, type ThreatRecord } from "./mail-records";
 import type { Backtest, BacktestAllow, BacktestDeny, BacktestExample } from "./plan";
 
-/** The input of a backtest. */
 export interface BacktestInput {
-  /** The whole desired list. */
   readonly entries: readonly ProposedEntry[];
-  /** The keys of the new and changed entries. */
   readonly changedKeys: Iterable<string>;
 }
 

@@ -34,7 +34,6 @@ export function createChangeAssessor(
   };
 }
 
-/** The lint codes for an `acceptRisk`. */
 const ACCEPTED_CODES: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
 
 function findRisks(change: UnratedChange, ownDomainSet: OwnDomains): Finding[] {

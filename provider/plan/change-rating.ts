@@ -7,7 +7,6 @@ import type { BacktestAllow, Evidence, NamedCount, PlanChange } from "./plan";
 /** A change without findings, evidence and alarm. */
 export type UnratedChange = Omit<PlanChange, "findings" | "evidence" | "alarm">;
 
-/** Verdicts of harmless or test mail. */
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
 
 /**

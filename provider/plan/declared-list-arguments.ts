@@ -14,7 +14,6 @@ import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { buildDesiredState, hashDesiredState } from "./desired-state";
 
-/** The arguments of `TenantSettings`, for either provider. */
 export const tenantSettingsArguments = z.strictObject({
   file: z.string({ error: ({ input }) => describePlainText("the path of a settings file", input) }),
   today: z
@@ -33,15 +32,11 @@ function describePlainText(expected: string, input: unknown): string {
   return `must be ${expected} in plain text, because previews also read the files; it is ${inputText}`;
 }
 
-/** The declarations of a tenant's settings files, as arguments of its two lists. */
 export interface DeclaredListArguments {
-  /** The arguments of the `AllowDenyList`. */
   readonly entries: { readonly entries: readonly ReturnType<typeof toEntryArguments>[] };
-  /** The arguments of the `VipList`. */
   readonly vips: { readonly members: readonly ReturnType<typeof toMemberArguments>[] };
   /** The tenant's own domains, in canonical form. */
   readonly ownDomains: readonly string[];
-  /** Warnings for the reviewer, one sentence each. */
   readonly warnings: readonly string[];
   /** A sentence about expired entries; undefined if there are none. */
   readonly expired: string | undefined;
@@ -50,7 +45,6 @@ export interface DeclaredListArguments {
 /**
  * Reads the declarations of a running program's `TenantSettings`, for either provider. Sends no request to the service.
  *
- * @param name the name of the resource in the stack.
  * @param input its arguments; `file` is relative to the working directory of the program.
  * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
@@ -105,7 +99,6 @@ function enforceSettingsFilesPlan(name: string, stackName: string, settings: Set
   );
 }
 
-/** The maximum number of warnings shown one by one. */
 const MAX_WARNINGS = 20;
 
 function buildNotices({ findings, expired }: Settings): Pick<DeclaredListArguments, "warnings" | "expired"> {

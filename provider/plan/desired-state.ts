@@ -6,19 +6,11 @@ import type { ListKind } from "../settings/list-arguments";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../settings/list-arguments";
 import { hashJson } from "../settings/plan-digest";
 
-/** The desired state of a tenant: all lists that files or a program declare. */
-export interface DesiredState {
+export interface DesiredState
+  extends Pick<Settings, "expired" | "findings" | "ownDomains" | "tenantDomains" | "rules"> {
   readonly lists: readonly DesiredList[];
-  readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
-  readonly findings: readonly Finding[];
-  readonly ownDomains: readonly string[];
-  /** Domains that identify the tenant. */
-  readonly tenantDomains: readonly string[];
-  /** Settings that apply to everything in the files, by path. */
-  readonly rules: Readonly<Record<string, unknown>>;
 }
 
-/** One declared list, or one single resource. */
 export interface DesiredList {
   readonly kind: "entry" | "vip";
   readonly resource: string;
@@ -37,7 +29,6 @@ export interface DesiredList {
   readonly fingerprint?: string;
   /** The list options: mode, ignore, protect, limits, adopt, onDelete. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The declarations in the files, by key. */
   readonly declarations: ReadonlyMap<string, DeclaredEntry | DeclaredVip>;
   /** The section of the settings file that holds its options; only for settings files. */
   readonly section?: "entries" | "vips";
@@ -45,7 +36,6 @@ export interface DesiredList {
   readonly location?: Place;
 }
 
-/** The two lists of the settings files in the stack's state. */
 export interface StackLists {
   readonly entries: StackList;
   readonly vips: StackList;
@@ -118,12 +108,10 @@ function indexDeclarations(declared: readonly (DeclaredEntry | DeclaredVip)[]): 
   return declarations;
 }
 
-/** Returns the list kind, for the rules that all lists share. */
 export function getListKind({ kind }: Pick<DesiredList, "kind">): ListKind {
   return kind === "entry" ? ENTRY_LIST_KIND : VIP_LIST_KIND;
 }
 
-/** Hashes all declarations and their metadata for the plan digest. */
 export function hashDesiredState({ lists, rules, expired }: DesiredState): string {
   // The engine reports the resources of a program in any order.
   const declared = lists.map((buildList) => JSON.stringify(buildDigestParts(buildList))).sort();
@@ -133,7 +121,6 @@ export function hashDesiredState({ lists, rules, expired }: DesiredState): strin
   return hashJson([declared, sortEntries(rules), expiredTexts.sort()]);
 }
 
-/** Returns all declared data of a list, for the digest. */
 function buildDigestParts({ kind, resource, options, declared, declarations }: DesiredList): unknown {
   const metadata = Array.from(
     declarations,

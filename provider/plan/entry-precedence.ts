@@ -2,9 +2,7 @@ import { DEFAULT_VERDICT_SCOPE, type List } from "../settings/assumptions";
 import { listCoveringValues, parseWildcard } from "../settings/coverage";
 import type { ThreatRecord } from "./mail-records";
 
-/** An entry of the desired allow/deny list. */
 export interface ProposedEntry {
-  /** The key in the encoded list. */
   readonly key: string;
   readonly list: List;
   /** The canonical form. */

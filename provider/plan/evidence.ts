@@ -14,7 +14,6 @@ import {
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestItems, readNewest } from "./read-newest";
 
-/** Bounds on the mail that is read. */
 export interface EvidenceOptions {
   readonly client: SettingsClient;
   /** The look-back window in days: an integer, 1 or more. Default: 30. */
@@ -37,14 +36,12 @@ const DEFAULT_TIME_BUDGET_MS = 60_000;
 const MINUTES_PER_DAY = 24 * 60;
 const MAX_SENDERS = 5;
 
-/** A tenant's mail, read once. */
 export interface TenantMailHistory {
   readonly summary: EvidenceSummary;
   /** Threats of the window; undefined if none could be read. */
   readonly threats: readonly ThreatRecord[] | undefined;
   /** User reports of the window; undefined if none could be read. */
   readonly reports: readonly ReportRecord[] | undefined;
-  /** The mailboxes of VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
 }
 
@@ -87,12 +84,10 @@ export async function readMailHistory(options: EvidenceOptions): Promise<TenantM
   };
 }
 
-/** Returns the summary of the mail that the evidence is based on. */
 export function getEvidenceSummary({ summary }: TenantMailHistory): EvidenceSummary {
   return summary;
 }
 
-/** The subject of evidence: an entry or a VIP. */
 export interface EvidenceSubject {
   readonly kind: "entry" | "vip";
   /** The value or mailbox. */
@@ -173,7 +168,6 @@ function countEvidence(
   };
 }
 
-/** Returns the latest valid time as it was reported; otherwise the first one, because the newest come first. */
 function getLatestTime(times: readonly (string | undefined)[]): string | undefined {
   let best: { time: string; instant: number } | undefined;
   for (const time of times) {
@@ -306,7 +300,6 @@ class DomainIndex<Seen extends MessageWithSender> {
     );
   }
 
-  /** @param part the domain itself, its subdomains, or both. */
   find(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
     const reversedDomain = domain === "" ? "" : reverseDomain(domain);
     // A message may match by both of its domains.

@@ -15,7 +15,6 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type DesiredList, type DesiredState, getListKind } from "./desired-state";
 import type { Plan } from "./plan";
 
-/** The fields of a resource in a stack's state that are used here. */
 interface StackResource {
   readonly urn: string;
   readonly type: string;
@@ -41,8 +40,6 @@ const BUILTIN_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|ema
  * Returns whether a run of the engine would change neither the tenant nor the state, and would not fail: the plan is empty, the tenant
  * doesn't contradict a declaration, and check and diff of the lists find no change to the state.
  *
- * @param state the output of `pulumi stack export`.
- * @param plan a plan made with that state.
  * @param provider the provider of the run; a stack of the other provider needs a migration.
  */
 export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Plan, provider: ProviderKind): boolean {
@@ -72,15 +69,12 @@ export function isDesiredStateApplied(
   );
 }
 
-/** Returns whether the state shows an interrupted run. */
 export function hasPendingOperations(state: unknown): boolean {
   return ((state as ExportedStack).deployment?.pending_operations ?? []).length > 0;
 }
 
 /**
  * Returns the URNs of resources that the settings files don't declare, and that a run of these files alone would delete.
- *
- * @param resource the name of the `TenantSettings`.
  */
 export function findUndeclaredResources(state: unknown, resource: string): readonly string[] {
   const resources = (state as ExportedStack).deployment?.resources ?? [];
@@ -92,7 +86,6 @@ export function findUndeclaredResources(state: unknown, resource: string): reado
   return resources.filter((one) => !isOwnResource(one)).map(({ urn }) => urn);
 }
 
-/** Returns the provider of the lists in a stack; undefined if the stack has none. */
 export function getStackProvider(state: unknown): ProviderKind | undefined {
   const resources = (state as ExportedStack).deployment?.resources ?? [];
   return resources.map(({ type }) => getListProvider(type)).find((provider) => provider !== undefined);

@@ -13,7 +13,6 @@ export class FrequencyCounter {
     return this.#counts.size;
   }
 
-  /** Returns the counts, the most frequent first, then by name. */
   getCounts(): NamedCount[] {
     return Array.from(this.#counts, ([name, count]) => ({ name, count })).sort(compareByCount);
   }

@@ -33,15 +33,12 @@ type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow
 /** The reason for the changes of an entry and of the row in its other scope. */
 const SCOPE_CHANGED = "its scope was changed at the tenant since the stack's last run";
 
-/** The context for comparing a declared entry. */
 interface EntryContext {
   readonly match: EntryMatch;
   readonly prior: PriorList<AllowDenyEntryRow>;
-  /** The rows to remove. */
   readonly removedRows: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
 
-/** Compares all lists with one snapshot of the tenant. */
 export class ListComparison {
   readonly changes: UnratedChange[] = [];
   readonly blockers: PlanBlocker[] = [];
@@ -217,7 +214,6 @@ export class ListComparison {
     });
   }
 
-  /** Returns the metadata that the files or the program declare for a key. */
   #getDeclarationFields(list: DesiredList, key: string): Partial<UnratedChange> {
     const declaration = list.declarations.get(key);
     if (declaration === undefined) return omitUndefined({ resource: list.resource, place: list.location });
@@ -265,7 +261,6 @@ export class ListComparison {
     }
   }
 
-  /** Returns the rows to remove because they are no longer declared. */
   #findRemovals(
     list: DesiredList,
     { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>,
@@ -334,7 +329,6 @@ export class ListComparison {
     );
   }
 
-  /** Reports VIPs that are no longer declared but stay at the tenant. */
   #noteKeptVips(list: DesiredList, content: EncodedList): void {
     if (list.options["onDelete"] !== "keep") return;
     for (const [key, text] of Object.entries(content)) {

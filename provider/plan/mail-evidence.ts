@@ -3,7 +3,6 @@ import { runBacktest } from "./backtest";
 import { collectEvidence, getEvidenceSummary, type TenantMailHistory } from "./evidence";
 import type { MailEvidence } from "./make-plan";
 
-/** Adapts the mail of a tenant to the evidence that a plan needs. */
 export function buildMailEvidence(base: TenantMailHistory): MailEvidence {
   return {
     summary: getEvidenceSummary(base),
@@ -22,7 +21,6 @@ export function buildMailEvidence(base: TenantMailHistory): MailEvidence {
   };
 }
 
-/** Returns empty evidence with the reason. */
 export function buildEmptyEvidence(until: string, reason: string, days = 0): MailEvidence {
   return {
     isEmpty: true,

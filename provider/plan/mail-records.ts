@@ -20,7 +20,6 @@ export interface ThreatRecord {
   readonly senderDomainRegisteredAt?: string;
 }
 
-/** The data kept of a phishing report, with the same rules. */
 export interface ReportRecord {
   readonly id: string;
   readonly time?: string;
@@ -101,7 +100,6 @@ export function isHarmful({ verdict }: ThreatRecord): boolean {
 
 const HARMLESS_VERDICTS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation"]);
 
-/** Parses a time for comparison; undefined if it isn't a valid date. */
 export function parseInstant(time: string | undefined): number | undefined {
   const instant = Date.parse(time ?? "");
   return Number.isNaN(instant) ? undefined : instant;

@@ -30,7 +30,6 @@ import { projectEntryList } from "./projected-list";
 import { getEntrySubject } from "./row-state";
 import { findMissingOwnDomains, findOtherTenantBlockers, type TenantAcceptance } from "./tenant-mismatch";
 
-/** Evidence from the tenant's mail. */
 export interface MailEvidence {
   /** Whether there is no evidence, so that lookups can be skipped. Default: false. */
   readonly isEmpty?: boolean;
@@ -46,7 +45,6 @@ export interface MailEvidence {
   ) => Backtest | undefined;
 }
 
-/** The subject of evidence. */
 export type PlanEvidenceSubject = Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">;
 
 export interface PlanInput {
@@ -63,7 +61,6 @@ export interface PlanInput {
   readonly acceptance?: TenantAcceptance;
 }
 
-/** Compares the desired with the actual state of a tenant. Pure. */
 export function makePlan({
   desired,
   observed,
@@ -134,7 +131,6 @@ export function makePlan({
   });
 }
 
-/** Adds the Unicode form of punycode values. */
 function addUnicode(plan: Plan): Plan {
   const addUnicodeValue = <Item extends { readonly value: string }>(one: Item): Item => {
     const unicode = decodePunycode(one.value);

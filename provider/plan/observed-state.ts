@@ -13,14 +13,12 @@ import {
 } from "../settings/tenant-identity";
 import { selectEffectiveRow } from "../tenant";
 
-/** The actual state of a tenant, by the keys of the encoded lists. */
 export interface ObservedState {
   /** ISO 8601, UTC. */
   readonly readAt: string;
   readonly rows: readonly AllowDenyEntryRow[];
   /** The same rows by key. A value on both lists, or twice on one, has several rows. */
   readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
-  /** VIPs with a mailbox. */
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
   /** VIPs without a mailbox, which no file can name. */
   readonly mailboxlessVips: readonly VipEmployeeRow[];
@@ -63,17 +61,11 @@ export async function readObservedState(
   };
 }
 
-/**
- * Returns the identity of the tenant in a snapshot.
- *
- * @param baseUrl the base URL of the service.
- */
 export function getObservedIdentity(baseUrl: string, observed: ObservedState): TenantIdentity {
   const { rows, servedAtMs } = observed;
   return buildTenantIdentity(baseUrl, { rows, mailboxes: getVipMailboxes(observed), servedAtMs });
 }
 
-/** Returns the mailboxes of the VIPs. */
 export function getVipMailboxes({ vips }: ObservedState): readonly (string | undefined)[] {
   return [...vips.values()].map(({ email }) => email);
 }
@@ -94,7 +86,6 @@ async function findRootCause(reads: readonly Promise<unknown>[], error: unknown)
   return error;
 }
 
-/** Builds a snapshot from rows. */
 export function buildObservedState(
   readAt: string,
   entryRows: readonly AllowDenyEntryRow[],

@@ -6,7 +6,6 @@ export function isOtherTenantPlan(plan: Pick<Plan, "guards">): boolean {
   return selectWrongTenantBlockers(plan).length > 0;
 }
 
-/** Returns the blockers for a key of another tenant. */
 export function selectWrongTenantBlockers({ guards }: Pick<Plan, "guards">): readonly PlanBlocker[] {
   return guards.filter(({ code }) => code === OTHER_TENANT_CODE);
 }

@@ -3,7 +3,6 @@ import type { ExpiredItem, UnmanagedItem } from "./plan-schema";
 
 export type * from "./plan-schema";
 
-/** The fields of a change that determine its danger. */
 export interface ChangedLists {
   readonly kind: "entry" | "vip";
   readonly before?: { readonly list?: string };

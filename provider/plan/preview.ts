@@ -39,7 +39,6 @@ const previewSchema = z.object({
 
 type ResourceState = z.infer<typeof resourceStateSchema>;
 
-/** The desired state of a previewed program, and the engine's reasons to refuse it. */
 export interface PreviewedProgram {
   readonly desired: DesiredState;
   readonly blockers: readonly PlanBlocker[];
@@ -184,7 +183,6 @@ function parseSourcePosition(position: string | undefined): Place | undefined {
   return file === undefined ? undefined : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
-/** Returns the name of the provider instance of a resource. */
 function getProviderName(one: ResourceState | undefined): string {
   // A provider reference consists of URN and id.
   const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];

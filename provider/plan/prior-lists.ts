@@ -13,7 +13,6 @@ import { canPruneAny } from "../settings/list-mode";
 import { createPruneFilter } from "../settings/list-safeguards";
 import { type DesiredList, getListKind } from "./desired-state";
 
-/** The content of a list before a run, with its rows. */
 export interface PriorList<Row> {
   readonly content: EncodedList;
   readonly rows: ReadonlyMap<string, Row>;

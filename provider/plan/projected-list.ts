@@ -3,7 +3,6 @@ import type { UnratedChange } from "./change-rating";
 import type { DesiredState } from "./desired-state";
 import type { ObservedState } from "./observed-state";
 
-/** Projects the allow/deny list after the changes. */
 export function projectEntryList(
   desired: DesiredState,
   observed: ObservedState,

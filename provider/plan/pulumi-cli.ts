@@ -1,18 +1,12 @@
 import { spawn } from "node:child_process";
 import { type Engine, requireEngine } from "../engine";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { createErrorClass } from "../settings/email-security-error";
 import { collectSecrets, maskSecrets } from "../settings/secrets";
 import { sanitizeLine, sanitizeMultiline } from "../settings/text";
 
-/** A failed run of the Pulumi CLI; the message contains its output. */
-export class PulumiError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_PULUMI", message, options);
-  }
-}
+export class PulumiError extends createErrorClass("ERR_PULUMI") {}
 
 export interface PulumiOptions {
-  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The base environment. Default: the environment of this process. */
   readonly baseEnvironment?: NodeJS.ProcessEnv;
@@ -115,7 +109,6 @@ export function formatPulumiOutput({ stdout, stderr }: PulumiRun): string {
 /** Log lines that a storage client prints before the actual error. */
 const LIBRARY_LOG_LINE = /^SDK \d{4}\/\d\d\/\d\d [\d:]+ (?:WARN|DEBUG) /;
 
-/** Parses JSON printed by the CLI. */
 export function parsePulumiJson(text: string, label: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -126,7 +119,6 @@ export function parsePulumiJson(text: string, label: string): unknown {
   }
 }
 
-/** Removes ANSI colour sequences. */
 export function stripAnsi(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with.
   return text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "");

@@ -4,12 +4,9 @@ import { parseInstant } from "./mail-records";
 
 /** A paginated list, newest items first, with bounds for reading it. */
 export interface NewestFirstList<Item, Kept> {
-  /** The name of its items in messages: `threats`. */
   readonly name: string;
   readonly fetchPage: (page: number) => Promise<Page<Item>>;
-  /** The maximum number of pages to read. */
   readonly maxPages: number;
-  /** Identifies an item, for deduplication. */
   readonly getId: (item: Item) => string;
   /** Reduces an item to the data to keep. */
   readonly transform: (item: Item) => Kept;

@@ -5,7 +5,6 @@ import { pickEntryState } from "../settings/entry-fields";
 import { omitUndefined } from "../settings/omit-undefined";
 import type { PlanChange, PlanEntryState } from "./plan";
 
-/** Returns the identity of an entry for plans. */
 export function getEntrySubject(
   { value, entryType, verdictScope }: ListedEntry,
   key: string,
@@ -13,7 +12,6 @@ export function getEntrySubject(
   return { kind: "entry", key, value, entryType, verdictScope };
 }
 
-/** Returns the state of an existing entry for plans. */
 export function getEntryRowState(row: AllowDenyEntryRow): PlanEntryState {
   return {
     ...pickEntryState(row),
@@ -21,7 +19,6 @@ export function getEntryRowState(row: AllowDenyEntryRow): PlanEntryState {
   };
 }
 
-/** Returns the state of an existing VIP for plans. */
 export function getVipRowState(row: VipEmployeeRow): PlanEntryState {
   return {
     ...pickEntryState(row),
@@ -34,12 +31,10 @@ function getReadableText(text: string | undefined): string | undefined {
   return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
 }
 
-/** Returns whether a row is from the allow/deny list. */
 export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
   return "entry_type" in row;
 }
 
-/** Returns whether this release knows the list. */
 export function isSupportedList(list: string): list is List {
   return ENTRY_LISTS.some((one) => one === list);
 }

@@ -64,7 +64,6 @@ export async function exportStack(
   throw new PulumiError(`${label} can't be read.${loginHint} Output of Pulumi:\n${formatPulumiOutput(result)}`);
 }
 
-/** Parses the lists from an exported state; see {@link readStackLists}. */
 export function parseStackLists(state: unknown, stack: string, resource: string | undefined): StackLists {
   const parsed = exportedStackSchema.safeParse(state);
   if (!parsed.success) throw new PulumiError(`The state of the stack ${quote(stack)} has an unknown format.`);

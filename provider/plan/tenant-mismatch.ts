@@ -22,7 +22,6 @@ import { getVipMailboxes, type ObservedState } from "./observed-state";
 import type { PlanBlocker } from "./plan";
 import type { PlanBlockerCode, PlanFinding } from "./plan-codes";
 
-/** Evidence that identifies a tenant. */
 export interface TenantIdentityEvidence {
   /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
@@ -89,7 +88,6 @@ export function assertOwnMailboxes(
   );
 }
 
-/** The expected mailbox domains of a tenant. */
 export interface ExpectedMailboxes {
   readonly ownDomains: readonly string[];
   /** The fingerprint from the last rollout; absent if unknown. */
@@ -100,7 +98,6 @@ export interface ExpectedMailboxes {
 /**
  * Explains why a tenant seems to be another one than that of the files, for commands that don't write to the service.
  *
- * @param mailboxes the mailboxes of all its VIPs.
  * @returns one or more sentences; undefined if nothing indicates another tenant.
  */
 export function explainTenantMismatch(
@@ -120,7 +117,6 @@ export function explainTenantMismatch(
 /**
  * Asserts the identity of a tenant whose actual state equals its files: tenants with a shared baseline may all have this state.
  *
- * @param fingerprint the fingerprint of mailboxes from the last rollout.
  * @throws {OtherTenantError} with the mailbox domains that were read.
  */
 export function assertExpectedTenant(
@@ -147,13 +143,11 @@ function hasAnyKnownVip({ lists }: DesiredState, { vips }: ObservedState): boole
   );
 }
 
-/** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
 export function computeTenantFingerprint(desired: DesiredState, observed: ObservedState): string | undefined {
   const [previous] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
   return updateFingerprint(previous, getObservedPeople(observed, []));
 }
 
-/** Returns the most likely own domains of the tenant, based on its VIPs. */
 export function inferOwnDomains(observed: ObservedState): readonly string[] {
   return suggestOwnDomains(getVipMailboxes(observed));
 }

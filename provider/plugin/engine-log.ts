@@ -17,12 +17,10 @@ export class EngineLog {
   #address: string | undefined;
   #client: EngineClient | undefined;
 
-  /** @param address the engine's address. */
   constructor(address: string | undefined) {
     this.#address = address;
   }
 
-  /** Sends further messages to another engine. */
   setAddress(address: string): void {
     this.#address = address;
     this.#client = undefined;
@@ -38,7 +36,6 @@ export class EngineLog {
     this.#startLog(message, LogSeverity.INFO);
   }
 
-  /** Logs a warning, like {@link EngineLog.info}. */
   warn(message: string): void {
     this.#startLog(message, LogSeverity.WARNING);
   }

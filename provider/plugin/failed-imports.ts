@@ -18,7 +18,6 @@ const MISMATCH_CHANGE: PropertyChange = { property: FAILED_IMPORT, kind: "add", 
  */
 const MAX_WAIT_MS = 2_000;
 
-/** Returns whether the outputs belong to a failed import. */
 export function isFailedImport(outputs: Properties): boolean {
   return outputs[FAILED_IMPORT] !== undefined;
 }
@@ -37,7 +36,6 @@ export class FailedImports {
   #allDecided = Promise.withResolvers<void>();
   #hasFailed = false;
 
-  /** Records that a resource is being read for an import. */
   begin(urn: string): void {
     this.#imported.add(urn);
     this.#pending.add(urn);

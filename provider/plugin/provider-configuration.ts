@@ -49,7 +49,6 @@ export function checkConfiguration(
   };
 }
 
-/** Arguments that the engine itself passes to a provider. */
 const ENGINE_ARGUMENTS = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
 
 function listOwnNames(args: Properties): string[] {
@@ -66,7 +65,6 @@ function findUnknownArguments(args: Properties): ArgumentFailure[] {
     }));
 }
 
-/** Returns misspelled names in the stack's configuration and in the environment. */
 function findMisspeltNames(args: Properties): ArgumentFailure[] {
   const reasons = describeUnknownSettings(listOwnNames(args), process.env["PULUMI_PROJECT"]);
   return [...reasons, ...describeMisspelledVariables(process.env)].map((reason) => ({
@@ -99,7 +97,6 @@ function buildDefaultNameFailure(name: string): ArgumentFailure {
   };
 }
 
-/** Returns the configuration source of a session. */
 export function buildConfigSource(args: Properties, name: string): ConfigSource {
   return (key) => {
     if (key === INSTANCE_KEY) return isSelfConfigured(args, name) ? name : undefined;
@@ -116,7 +113,6 @@ function isSelfConfigured({ baseUrl, apiKey }: Properties, name: string): boolea
   return !isDefaultProvider(name);
 }
 
-/** Returns an argument as configuration text; undefined if it is missing or not known yet. */
 function toConfigText(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);

@@ -29,7 +29,6 @@ declare const PLUGIN_VERSION: string;
 declare const PLUGIN_SCHEMA: string;
 
 type Messages = typeof messages & typeof plugin;
-/** A message of `provider.proto`. */
 export type ProviderRequest<Name extends keyof Messages> = Messages[Name] extends new (
   ...args: never[]
 ) => infer Message
@@ -49,7 +48,6 @@ export class ProviderService {
   #engine: string | undefined;
   #session: ProviderSession;
   #adapters: ReadonlyMap<string, ProviderAdapter>;
-  /** The URN of the session's provider instance. */
   #instanceUrn: string | undefined;
   /** The reference of this process's provider instance, as the engine writes it. */
   #instanceReference = "";
@@ -58,7 +56,6 @@ export class ProviderService {
   readonly #pendingConstructs = new Set<Promise<unknown>>();
   #constructsEnd = Promise.withResolvers<void>();
 
-  /** @param engine the engine's address. */
   constructor(engine: string | undefined) {
     this.#engineLog = new EngineLog(engine);
     this.#engine = engine;
@@ -299,7 +296,6 @@ export class ProviderService {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Cancels the run: nothing more is sent to the service. */
   cancel(): unknown {
     this.#session.cancel();
     return new Empty();
@@ -355,7 +351,6 @@ function buildSeveralAttachedError(firstUrn: string, secondUrn: string): Configu
   );
 }
 
-/** Returns the URN of the resource that a request concerns; empty if there is none. */
 function getRequestUrn(request: unknown): string {
   return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
 }

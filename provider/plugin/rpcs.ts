@@ -105,7 +105,6 @@ function getErrorStack(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** A request to create or update a resource. */
 interface WriteRequest {
   readonly getProperties?: () => Struct | undefined;
   readonly getNews?: () => Struct | undefined;

@@ -10,15 +10,12 @@ import { encodeListContent } from "../settings/list-check";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { decodeProperties, encodeProperties } from "./wire";
 
-/** The component's access to the plugin's process. */
 interface PluginContext {
   /** The reference of this process's provider instance, as the engine writes it. The lists belong to its tenant. */
   readonly providerReference: string;
   /** Resolves when a resource has failed, which ends the run. */
   readonly runEnd: Promise<void>;
-  /** Called with the files' declarations before they are registered. */
   readonly onDeclared: (lists: DeclaredListArguments) => void;
-  /** Logs the warnings and notes about the files at the component. */
   readonly logDeclared: (urn: string, lists: DeclaredListArguments) => void;
 }
 

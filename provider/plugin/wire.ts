@@ -19,7 +19,6 @@ export function isDynamicResource(struct: PulumiStruct | undefined): boolean {
   return toOwnStruct(struct)?.mayContain(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in getRawProperties(struct);
 }
 
-/** Returns whether the properties of a message contain a secret. */
 export function hasSecrets(struct: PulumiStruct | undefined): boolean {
   return mayContainSigned(struct) && containsMatch(getRawProperties(struct), isSecret);
 }
@@ -34,7 +33,6 @@ export function encodeProperties(properties: Properties, source?: PulumiStruct):
   return Struct.of(markedProperties) as unknown as PulumiStruct;
 }
 
-/** Marks a value as secret. */
 export function markSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE_KEY]: SECRET_SIGNATURE, value };
 }
@@ -79,7 +77,6 @@ function copySecret(source: unknown, value: unknown): unknown {
   return hasRenamedKeys ? markSecret(value) : copySecrets(source, value);
 }
 
-/** Returns whether a value, or anything in it, matches. */
 function containsMatch(value: unknown, isMatch: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
   return isMatch(value) || Object.values(value).some((inner) => containsMatch(inner, isMatch));

@@ -6,7 +6,6 @@ export interface FilterOption {
   readonly id: string;
   readonly value?: string;
   readonly label: string;
-  /** The number of items. An option with 0 is omitted. */
   readonly count?: number;
 }
 

@@ -88,7 +88,6 @@ ${body}
   return page.toString();
 }
 
-/** The status of a page, shown by a colour and an icon. */
 export type PageStatus = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
 /** Renders the summary at the top: one or two words, and a sentence. */

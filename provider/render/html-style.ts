@@ -109,7 +109,6 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
 .loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 `;
 
-/** The styles of filters. */
 export const FILTERS_STYLE = `fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
 legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-size: .875rem; }
 .filters label { padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
@@ -117,7 +116,6 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
 .filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }`;
 
-/** The additional styles of plan pages. */
 export const PLAN_STYLE = `
 .change { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 .guard { margin: 0 0 1rem; }

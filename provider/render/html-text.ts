@@ -1,7 +1,6 @@
 import { excerpt, sanitizeLine } from "../settings/text";
 import type { SafeText } from "./safe-text";
 
-/** Trusted or escaped markup. */
 export class Html {
   readonly #markup: string;
 
@@ -33,13 +32,11 @@ export function renderHtmlText(text: SafeText): Html {
   })}`;
 }
 
-/** Renders a sentence with code in backticks. */
 function formatSentenceHtml(text: string): Html {
   const pieces = text.slice(0, MAX_TEXT_LENGTH).split(/`([^`\n]+)`/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${renderUntrustedHtml(piece)}</code>` : renderUntrustedHtml(piece)))}`;
 }
 
-/** Renders external text with line breaks. */
 export function renderUntrustedHtml(text: string): Html {
   const shortened = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   const lines = shortened.split(/\r\n|[\r\n]/).map((line) => html`${excerpt(line, MAX_TEXT_LENGTH)}`);

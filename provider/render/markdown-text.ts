@@ -30,7 +30,6 @@ export function escapeMarkdown(text: string, limit = 1_000): string {
   return joinPieces(pieces.filter((piece) => piece !== ""));
 }
 
-/** Renders several lines as a code block. */
 export function formatMarkdownBlock(text: string, limit: number): string {
   const lines = sanitizeMultiline(truncateText(text, limit)).trimEnd().replaceAll("\t", "    ").split("\n");
   const blockText = lines.map(sanitizeLine).join("\n");
@@ -39,13 +38,10 @@ export function formatMarkdownBlock(text: string, limit: number): string {
 }
 
 export interface MarkdownOptions {
-  /** The maximum number of characters of each external text. */
   readonly limit?: number;
-  /** Whether the text is for a table cell. */
   readonly isCell?: boolean;
 }
 
-/** Renders words as Markdown, with external text in code spans. */
 export function renderMarkdownText(safeText: SafeText, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
   const pieces = safeText.map((word) => {
     if (typeof word === "string") return word;
@@ -82,7 +78,6 @@ function escapeMarkdownWord(word: string): string {
 /** A word, with or without hyphens and apostrophes, or a number; nothing that becomes a link. */
 const PLAIN_WORD = /^(?:\p{L}+(?:['’-]\p{L}+)*|[\d.,-]{1,12}%?)$/u;
 
-/** Text that looks like a commit hash. */
 const COMMIT_HASH = /^[\da-f]{7,}$/i;
 
 /** Text that starts a link together with the punctuation that was split off. */

@@ -39,10 +39,8 @@ function fits(items: readonly (() => string)[], maxBytes: number): boolean {
   });
 }
 
-/** The maximum size of the summary. */
 const HIDDEN_NOTE_BYTES = 1_200;
 
-/** Returns the size in UTF-8. */
 export function getByteLength(text: string): number {
   return Buffer.byteLength(text);
 }

@@ -1,14 +1,12 @@
 /** A sentence that keeps external text separate from trusted text, so that each renderer can escape it. */
 export type SafeText = readonly (string | UntrustedText)[];
 
-/** External text: a value, a comment, or a name from the service. */
 export interface UntrustedText {
   readonly given: string;
   /** Whether it is a sentence rather than a value. */
   readonly isSentence?: boolean;
 }
 
-/** Marks a text as external. */
 export function untrusted(text: string): UntrustedText {
   return { given: text };
 }
@@ -41,7 +39,6 @@ export function joinTexts(texts: readonly SafeText[], separator: string): SafeTe
   return texts.flatMap((text, index) => (index === 0 ? text : [separator, ...text]));
 }
 
-/** Joins texts with commas and "and". */
 export function joinWithAnd(texts: readonly SafeText[]): SafeText {
   if (texts.length < 2) return texts.flat();
   return [...joinTexts(texts.slice(0, -1), ", "), " and ", ...(texts.at(-1) ?? [])];
@@ -52,7 +49,6 @@ export function formatNumber(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** Formats `1 threat`, `2 threats`. */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
 }
@@ -75,7 +71,6 @@ export function formatTimestamp(time: string): SafeText {
   return date === undefined || clock === undefined ? [untrusted(time)] : [`${date} ${clock} UTC`];
 }
 
-/** Replaces newlines by a visible symbol, to keep a text on one line. */
 export function toSingleLine(text: string): string {
   return text.replace(/[\r\n]\s*/g, " ⏎ ");
 }

@@ -5,16 +5,12 @@ import { getTextWidth, wrapText } from "./text-width";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Lines for a terminal, which are escaped before they are coloured. */
 export class TextPage {
   readonly #lines: string[] = [];
   readonly #color: boolean;
   readonly #width: number;
 
-  /**
-   * @param color whether to use colours.
-   * @param width the terminal width in columns; at least 40.
-   */
+  /** @param width the terminal width in columns; at least 40. */
   constructor(color: boolean, width: number) {
     this.#color = color;
     this.#width = Math.max(width, MIN_WIDTH);
@@ -24,7 +20,6 @@ export class TextPage {
     this.#lines.push("");
   }
 
-  /** Adds wrapped words. */
   addText(content: SafeText, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
     for (const line of wrapContent(content, this.#width - indent)) {
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? line : this.#applyStyle(style, line)}`);
@@ -37,7 +32,6 @@ export class TextPage {
     this.addBlankLine();
   }
 
-  /** Adds words after a label, which has its own column. */
   addLabeledText(
     label: string,
     content: SafeText,
@@ -104,7 +98,6 @@ function wrapContent(content: SafeText, width: number): string[] {
   return lines.every((line) => line.length <= width) ? lines : wrapText(text, width - ESCAPE_COLUMNS).map(sanitizeLine);
 }
 
-/** The additional columns of an escaped command. */
 const ESCAPE_COLUMNS = 5;
 
 function toPlainText(content: SafeText): string {

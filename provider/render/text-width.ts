@@ -11,7 +11,6 @@ export function getTextWidth(text: string): number {
   return columns;
 }
 
-/** Truncates a text to a width, with an ellipsis. */
 export function truncateToWidth(text: string, columns: number): string {
   if (getTextWidth(text) <= columns) return text;
   if (columns < 1) return "";
@@ -25,7 +24,6 @@ export function truncateToWidth(text: string, columns: number): string {
   return `${truncated.trimEnd()}…`;
 }
 
-/** Pads or truncates a text to a width. */
 export function fitToWidth(text: string, columns: number): string {
   const truncated = truncateToWidth(text, columns);
   return truncated + " ".repeat(columns - getTextWidth(truncated));

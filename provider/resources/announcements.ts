@@ -3,7 +3,6 @@ import { getCacheDirectory } from "../engine/cache-directory";
 import { SharedLines, type SharingOptions } from "./declarations";
 import type { TenantList } from "./lifecycle/lifecycle";
 
-/** Returns where the processes of one engine run share files. */
 export function buildSharingOptions(engine: string | undefined, environment: NodeJS.ProcessEnv): SharingOptions {
   return {
     directories: [

@@ -5,7 +5,6 @@ import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, SETTING_VARIABLES } from "./setting-names";
 
-/** Reads one value of the provider's configuration; undefined if it isn't set. */
 export type ConfigSource = (key: string) => string | undefined;
 
 /** The configuration source of a command, which has no stack: only the environment applies. */
@@ -93,12 +92,10 @@ export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.Pro
   throw new ConfigurationError(`${describeSettingSource("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
-/** Returns the name of the explicit provider instance; undefined for the default one. */
 export function getInstanceName(config: ConfigSource): string | undefined {
   return config(INSTANCE_KEY);
 }
 
-/** Returns a description of the key's source for people. */
 export function describeApiKeySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const tenantSource = getInstanceName(config) === undefined ? environment[TENANT_SOURCE_VARIABLE] : undefined;
   return tenantSource ?? describeSettingSource("apiKey", config, environment);

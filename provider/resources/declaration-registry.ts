@@ -17,7 +17,6 @@ interface OwnedDeclaration {
   readonly declaration: ResourceDeclaration;
 }
 
-/** The maximum number of collisions to list. */
 const MAX_SHOWN = 20;
 
 /**
@@ -46,7 +45,6 @@ export class DeclarationRegistry {
     return [];
   }
 
-  /** Returns the list of a kind with a name; undefined if there is none, or if several have this name. */
   findListByName(kind: string, name: string): ResourceDeclaration | undefined {
     const matches = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
     return matches.length === 1 ? matches[0]?.declaration : undefined;
@@ -93,7 +91,6 @@ export class DeclarationRegistry {
   }
 }
 
-/** Returns the collisions of an item with a list of another resource. */
 function findCollisions(item: DeclarationItem, { owner, declaration }: OwnedDeclaration): ArgumentFailure[] {
   const other = declaration.find(item.subject);
   if (other !== undefined) return [buildDuplicateFailure(item, other, owner)];
@@ -135,7 +132,6 @@ function buildBothListsFailure(
   return { property: item.property, reason };
 }
 
-/** Builds the failure for an item of another resource that a list would remove. */
 function buildPrunedFailure(
   item: DeclarationItem,
   owner: DeclarationOwner,

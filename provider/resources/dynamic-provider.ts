@@ -10,7 +10,6 @@ import { createProviderAdapter, type Properties, type Session } from "./provider
 import { fromPulumi, NAME_PROPERTY, OWN_DOMAINS_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
 import { getUrnName, type ResourceKind } from "./resource-type";
 
-/** Creates a provider of Pulumi's dynamic resources for one kind of resource. It converts unknown values and errors. */
 export function createDynamicProvider(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const adapter = createProviderAdapter(kind, session);
   interceptHostRequests();

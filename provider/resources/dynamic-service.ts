@@ -242,7 +242,6 @@ export class DynamicService {
   }
 }
 
-/** The session and providers of one engine connection. */
 interface ConnectionRun {
   readonly session: ProviderSession;
   /** By the text that Pulumi stores in a resource as its provider. */

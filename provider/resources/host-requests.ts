@@ -8,7 +8,6 @@ import { getHostMessages } from "./dynamic-host";
  * which the host reads last. If that API differs from what is expected, only the timeouts and names are lost.
  */
 
-/** A class of the host's requests. */
 interface RequestClass {
   readonly prototype: Record<string, (this: HostRequest) => unknown>;
 }
@@ -18,7 +17,6 @@ interface HostRequest {
   getUrn(): string;
 }
 
-/** The engine's parameters of a delete. */
 export interface DeleteRequestInfo {
   readonly seconds: number;
   /** Empty if unknown. */
@@ -31,7 +29,6 @@ const timeouts = new WeakMap<object, number>();
 let currentDelete = NO_DELETE_REQUEST;
 const interceptedPrototypes = new WeakSet<object>();
 
-/** Starts to intercept the host's requests. */
 export function interceptHostRequests(messages: unknown = getHostMessages()): void {
   const requestClasses = (messages ?? {}) as Readonly<Record<string, RequestClass | undefined>>;
   interceptMethod(requestClasses["CreateRequest"], "getProperties", recordTimeout);

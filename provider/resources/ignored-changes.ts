@@ -6,7 +6,6 @@ import { formatKeyPath, parsePropertyPath } from "../settings/property-path";
 import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
 
-/** The valid targets of a path in a resource option: its arguments, and the content of a list. */
 const PATH_TARGETS: Readonly<Record<ResourceKind, { readonly schema: ListKind["schema"]; readonly list?: ListKind }>> =
   {
     AllowDenyEntry: { schema: allowDenyEntryArguments },

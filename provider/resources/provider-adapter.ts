@@ -25,7 +25,6 @@ import type { TenantVerifier } from "./tenant-verifier";
 /** Arguments, inputs or outputs of a resource as plain data. Values that a preview doesn't know yet are `UNKNOWN`. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** The output that names the tenant of a resource. */
 const TENANT_PROPERTY = "tenant";
 /** The output with a salted fingerprint of the domains of the tenant's mailboxes. */
 const FINGERPRINT_PROPERTY = "people";
@@ -39,15 +38,12 @@ const FINGERPRINT_CHANGE: PropertyChange = { property: FINGERPRINT_PROPERTY, kin
  */
 const TENANT_CHANGE: PropertyChange = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
-/** The identity of a resource in a program. */
 export interface ResourceName {
-  /** Unique among all resources of its kind in the program. */
   readonly id: string;
   /** The resource's name for messages. Undefined if the engine doesn't pass it. */
   readonly name: string | undefined;
 }
 
-/** The result of reading an existing resource. */
 export interface AdapterReadResult {
   readonly id: string;
   readonly outputs: Properties;
@@ -63,13 +59,11 @@ export interface AdapterReadResult {
  * `customTimeouts`). 0 means no timeout.
  */
 export interface ProviderAdapter {
-  /** @param olds the checked arguments of the previous run. */
   check(
     args: Properties,
     olds: Properties,
     resource: ResourceName,
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
-  /** Returns the changes, including a move to another tenant. */
   diff(id: string, olds: Properties, inputs: Properties): readonly PropertyChange[];
   /**
    * Returns why imported content can't become what the program declares: it belongs to another subject. Undefined if it
@@ -84,7 +78,6 @@ export interface ProviderAdapter {
    */
   preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
   create(inputs: Properties, seconds?: number): Promise<{ readonly id: string; readonly outputs: Properties }>;
-  /** Reads the resource from the service. Undefined if it no longer exists. */
   read(id: string, outputs: Properties, seconds?: number): Promise<AdapterReadResult | undefined>;
   /** Looks up a resource that isn't in the state, by id or natural key. Returns its arguments too. */
   lookUp(id: string, seconds?: number): Promise<AdapterReadResult | undefined>;
@@ -101,11 +94,9 @@ export interface ProviderAdapter {
   delete(id: string, outputs: Properties, seconds?: number, name?: string): Promise<void>;
 }
 
-/** The provider process as an adapter sees it. */
 export interface Session {
   /** Sets the configuration. Called first, and synchronous, so that the first calls can't race it. */
   configure(config: ConfigSource): void;
-  /** Returns the context for a lifecycle. Throws if the configuration is missing. */
   getContext(): LifecycleContext;
   /**
    * Records the program's declarations, so that the run doesn't delete them. If one collides with another resource's
@@ -121,15 +112,12 @@ export interface Session {
   isManaged(key: string): boolean;
   /** Prevents the run from changing another tenant because of a wrong key. */
   readonly tenantVerifier: TenantVerifier;
-  /** Shares the ids of the resources that this process manages with the run's other provider processes. */
   shareManagedIds(ids: readonly string[]): void;
   /** Returns the tenant's own domains. Throws if their configuration can't be read. */
   getOwnDomains(): OwnDomains;
-  /** Returns the label that identifies this process's tenant. Undefined while it isn't known. */
   getTenantLabel(): string | undefined;
   /** Returns the filter if the run enforces a removal-only plan. Throws if the plan can't be read. */
   getRemovalFilter(): RemovalFilter | undefined;
-  /** Logs one sentence for the user. */
   log(sentence: string): void;
 }
 
@@ -141,7 +129,6 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
     [FINGERPRINT_PROPERTY]: _fingerprint,
     ...state
   }: Properties): object => state;
-  /** Returns the declaration that corresponds to a state. */
   const buildDeclaration = (state: object): ResourceDeclaration =>
     lifecycle.declare(lifecycle.complete(state as Properties));
   const addTenant = (state: object, before: Properties, { tenant }: LifecycleContext): Properties => ({
@@ -204,7 +191,6 @@ export function createProviderAdapter(kind: ResourceKind, session: Session): Pro
       throw new PartialFailureError(id, addTenant(state as object, before, context), cause, [...reasons]);
     }
   };
-  /** Runs an operation with its context, within the timeout. */
   const runWithTimeout = async <T>(
     operation: "create" | "read" | "update" | "delete",
     seconds: number,

@@ -102,7 +102,6 @@ export class ProviderSession implements Session {
     };
   }
 
-  /** Returns the tenant's client. Throws if the configuration is missing. */
   getClient(): SettingsClient {
     return this.#connect().client;
   }

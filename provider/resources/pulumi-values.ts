@@ -1,7 +1,6 @@
 import { PULUMI_UNKNOWN, UNKNOWN } from "../settings/unknown";
 import type { Properties } from "./provider-adapter";
 
-/** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";
 
 /**
@@ -22,7 +21,6 @@ export function fromPulumi(properties: Properties): Properties {
   return replaceLeaves(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
 }
 
-/** Converts plain data to the engine's properties. */
 export function toPulumi(properties: Properties): Record<string, unknown> {
   return replaceLeaves(properties, UNKNOWN, PULUMI_UNKNOWN) as Record<string, unknown>;
 }

@@ -1,31 +1,25 @@
 import { CONFIG_NAMESPACE } from "./setting-names";
 
-/** The kinds of resources, as programs name them. */
 export const RESOURCE_KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"] as const;
 
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
-/** Returns the tenant's list that a resource kind writes to. */
 export function getTenantList(kind: string): "entries" | "vips" {
   return kind.startsWith("Vip") ? "vips" : "entries";
 }
 
-/** The kinds of providers: dynamic resources, or the native provider plugin. */
 export const PROVIDER_KINDS = ["dynamic", "native"] as const;
 
 export type ProviderKind = (typeof PROVIDER_KINDS)[number];
 
-/** Returns the type of a dynamic resource in the state. */
 export function getDynamicType<Kind extends ResourceKind>(kind: Kind) {
   return `pulumi-nodejs:dynamic/${CONFIG_NAMESPACE}:${kind}` as const;
 }
 
-/** Returns the type of a native plugin's resource in the state. */
 export function getNativeType<Kind extends ResourceKind>(kind: Kind) {
   return `${CONFIG_NAMESPACE}:index:${kind}` as const;
 }
 
-/** Returns the type of a provider's resource in the state. */
 export function getResourceType(variant: ProviderKind, kind: ResourceKind): string {
   return variant === "native" ? getNativeType(kind) : getDynamicType(kind);
 }
@@ -35,12 +29,10 @@ export function parseResourceKind(type: string): ResourceKind | undefined {
   return RESOURCE_KINDS.find((kind) => type === getDynamicType(kind) || type === getNativeType(kind));
 }
 
-/** Returns the resource's own type from a URN, without the types of its parents. */
 export function getUrnType(urn: string): string {
   return getUrnTypes(urn).at(-1) ?? "";
 }
 
-/** Returns the types in a URN, from the outermost parent to the resource itself. */
 export function getUrnTypes(urn: string): readonly string[] {
   return urn.split("::")[2]?.split("$") ?? [];
 }

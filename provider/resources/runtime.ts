@@ -16,14 +16,10 @@ const session = new ProviderSession(process.argv.at(-1), (sentence) => {
   process.stdout.write(`${sentence}\n`);
 });
 
-/** Pulumi's dynamic provider of `AllowDenyEntry`. */
 export const allowDenyEntry: dynamic.ResourceProvider = createDynamicProvider("AllowDenyEntry", session);
 
-/** Pulumi's dynamic provider of `VipEmployee`. */
 export const vipEmployee: dynamic.ResourceProvider = createDynamicProvider("VipEmployee", session);
 
-/** Pulumi's dynamic provider of `AllowDenyList`. */
 export const allowDenyList: dynamic.ResourceProvider = createDynamicProvider("AllowDenyList", session);
 
-/** Pulumi's dynamic provider of `VipList`. */
 export const vipList: dynamic.ResourceProvider = createDynamicProvider("VipList", session);

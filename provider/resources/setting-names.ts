@@ -8,10 +8,8 @@ import { findMisspelledVariables } from "../settings/variables";
  * this module too, so it has few imports.
  */
 
-/** The namespace of the configuration keys, as in `email-security:baseUrl`. */
 export const CONFIG_NAMESPACE = "email-security";
 
-/** The environment variable for each provider setting. */
 export const SETTING_VARIABLES = {
   baseUrl: "EMAIL_SECURITY_BASE_URL",
   apiKey: "EMAIL_SECURITY_API_KEY",
@@ -20,7 +18,6 @@ export const SETTING_VARIABLES = {
   ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
 } as const;
 
-/** The names of a provider's arguments in its configuration. */
 export const SETTING_NAMES = Object.keys(SETTING_VARIABLES) as readonly (keyof typeof SETTING_VARIABLES)[];
 
 /**
@@ -42,7 +39,6 @@ export function assertNoMisspelledVariables(environment: NodeJS.ProcessEnv): voi
   if (problems.length > 0) throw new ConfigurationError(problems.join("\n"));
 }
 
-/** Returns a sentence for each misspelled variable. */
 export function describeMisspelledVariables(environment: NodeJS.ProcessEnv): string[] {
   return findMisspelledVariables(environment).map(
     ({ name, suggestion }) =>

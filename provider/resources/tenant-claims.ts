@@ -9,13 +9,11 @@ import { SharedLines, type SharingOptions, shortHash } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
-/** The options of the claims that a provider process shares with others of its run. */
 export interface TenantClaimsOptions extends SharingOptions {
   /** The name of the explicit provider instance. Undefined for the default one. */
   readonly getInstanceName: () => string | undefined;
 }
 
-/** The tenant that a process reaches. */
 export interface ClaimedTenant {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -235,7 +233,6 @@ export class TenantClaims {
     return this.#readOtherLines(list).some((line) => line.address === address && line.key !== shortHash(apiKey));
   }
 
-  /** Returns the claims of each other process at the same tenant. */
   #findSameTenantClaims(
     list: TenantList,
     apiKey: string,

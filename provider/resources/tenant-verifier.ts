@@ -22,16 +22,13 @@ import type { TenantCache } from "../tenant";
 import { OtherTenantError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 
-/** The environment variable for the fingerprint of the tenant's mail domains at planning time. */
 export const PLANNED_FINGERPRINT_VARIABLE = "EMAIL_SECURITY_TENANT_FINGERPRINT";
 
-/** The environment variable for the tenant's identity at planning time, as JSON. */
 export const PLANNED_IDENTITY_VARIABLE = "EMAIL_SECURITY_TENANT_IDENTITY";
 
 /** The environment variable that names the file for the tenant's identity after a write, as JSON. */
 export const IDENTITY_FILE_VARIABLE = "EMAIL_SECURITY_TENANT_IDENTITY_FILE";
 
-/** The options of a {@link TenantVerifier}. */
 export interface TenantVerifierOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** The name of the explicit provider instance. Undefined for the engine's default one. */
@@ -46,7 +43,6 @@ export interface TenantVerifierOptions {
 
 const PAUSE_MS = 50;
 const MAX_MOMENTS = 20;
-/** The maximum number of missing items to name. */
 const MAX_SHOWN_NAMES = 3;
 
 /**
@@ -95,7 +91,6 @@ export class TenantVerifier {
     return isEmptyTenantAccepted(this.#options.environment, this.#options.getInstanceName());
   }
 
-  /** Records what the state expects of a resource at this tenant. */
   expect(list: TenantList, declaration: ResourceDeclaration, fingerprint: unknown): void {
     const [first] = declaration.getItems();
     if (typeof fingerprint === "string" && !this.#fingerprints.has(fingerprint)) {

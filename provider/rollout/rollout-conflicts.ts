@@ -18,7 +18,6 @@ export async function buildRolloutConflictError(
   return new RolloutError("ERR_ROLLOUT_BUSY", `${message} Nothing was changed. ${advice}`);
 }
 
-/** Describes the state of another rollout, and what to do about it. */
 export async function describeConflictingRollout(
   { id, state, reason = "", stacks }: ConflictingRollout,
   context: RolloutContext,
@@ -45,7 +44,6 @@ export async function describeConflictingRollout(
   ];
 }
 
-/** Builds the error for a rollback of a rollout that is still running. */
 export function buildRolloutRunningError(id: string, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",

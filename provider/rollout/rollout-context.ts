@@ -15,7 +15,6 @@ export interface RolloutsOptions {
   readonly commands?: RolloutCommands;
   /** The source of the keys, and of the other variables that the CLI gets. Default: the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Receives a line about each step that takes long. */
   readonly log?: (line: string) => void;
 }
 
@@ -64,12 +63,10 @@ export class RolloutContext {
     return this.isWorkerMode ? Number.POSITIVE_INFINITY : (maxConcurrent ?? getEngineCapacity());
   }
 
-  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.journal.database.isLocked(`rollout-${id}`);
   }
 
-  /** Opens the locks that rollouts store next to the stacks. The caller disposes of them. */
   openLocks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutLocks {
     const { environment, database } = this;
     const backend = resolveStateBackend(environment, getProjectDirectory(source));

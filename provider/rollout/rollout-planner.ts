@@ -24,7 +24,6 @@ import {
 } from "./planning/plan-rollout";
 import type { TenantPlanner } from "./planning/plan-target";
 import { getReappliedChanges } from "./planning/reapplied-changes";
-import type { MailScope } from "./planning/search-tenant-mail";
 import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
 import { prepareRollback, type RevisionFiles, type Rollback } from "./rollback/rollback";
 import { buildRolloutRunningError } from "./rollout-conflicts";
@@ -43,29 +42,22 @@ import { addMarkerRecords, SameTenantError } from "./targets/tenant-conflicts";
 import { formatDifferentTenantReason } from "./targets/tenant-replacement";
 import { getToleratedFailures } from "./targets/tolerance";
 
-/** The options of {@link RolloutPlanner.plan}. */
-export interface PlanRequest extends TargetSelection {
+export interface PlanRequest
+  extends TargetSelection,
+    Pick<PlanRolloutOptions, "mail" | "onProgress" | "onMail" | "stopping"> {
   readonly file: string;
   /** How many tenants are planned at once, and changed at once in each wave. Overrides the waves. */
   readonly maxConcurrent?: number;
   /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
-  /** The tenants whose mail is searched for evidence about the changes. Default: none. */
-  readonly mail?: MailScope;
   /** The purpose of the rollout. Default: to apply the files. */
   readonly task?: RolloutMode;
   /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
-  readonly onProgress?: (planned: number, total: number) => void;
-  readonly onMail?: (checkedCount: number, total: number) => void;
-  /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
-  readonly stopping?: AbortSignal;
 }
 
-/** The options of {@link RolloutPlanner.planRollback}. */
 export type RollbackRequest = TargetSelection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
 
-/** A planned rollout, with the findings about its targets file. */
 export interface RolloutPlanResult extends PlannedRollout {
   readonly findings: readonly Finding[];
 }
@@ -238,7 +230,6 @@ export class RolloutPlanner {
     }
   }
 
-  /** Excludes the tenants that a person chose to skip. */
   async #excludeSkipped(
     source: string,
     project: string,
@@ -256,8 +247,6 @@ export class RolloutPlanner {
   /**
    * Returns a function that reads the identities that earlier rollouts recorded: from the journal, and for other stacks
    * from state files that are readable here. Reads those of the declared tenants once.
-   *
-   * @param declaredTargets all tenants of the targets file.
    */
   #buildIdentityReader(source: string, project: string, declaredTargets: readonly Target[]): ReadIdentityRecords {
     const { journal, environment } = this.#context;

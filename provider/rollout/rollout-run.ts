@@ -39,11 +39,9 @@ import { readPresentNames } from "./targets/present-names";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 
-/** The options of {@link RolloutRun.run}. */
 export interface RunRequest {
   /** The wave after which the rollout pauses until a person resumes it. */
   readonly until?: string;
-  /** Whether failed tenants are retried. */
   readonly retry: boolean;
   /** Whether the rollout ignores the hours in which waves are closed. Default: false. */
   readonly anyTime?: boolean;
@@ -58,11 +56,9 @@ export interface RunRequest {
   readonly log?: (line: string) => void;
   /** Stops the rollout from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
-  /** Ends the run immediately. */
   readonly aborted: AbortSignal;
 }
 
-/** One run of a rollout, until it is done, stopped, paused or interrupted. */
 export class RolloutRun {
   readonly #context: RolloutContext;
 
@@ -306,7 +302,6 @@ export class RolloutRun {
  * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from that
  * file.
  *
- * @param recordedTargets the rollout's tenants in the journal.
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
 function compareWithCurrentTargets(
@@ -322,7 +317,6 @@ function compareWithCurrentTargets(
   return waveDifferences === undefined ? current : { ...current, notes: [...current.notes, keptWavesNote] };
 }
 
-/** The tenants of a rollout, compared with the present targets file. */
 interface ComparedTargets extends TargetComparison, CurrentTargets {
   readonly declared: Targets;
 }

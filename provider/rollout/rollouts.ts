@@ -26,7 +26,6 @@ import { getKeyVariables } from "./stack/tenant-environment";
 import { readTargets } from "./targets/read-targets";
 import { TargetsFileError } from "./targets/targets-file-error";
 
-/** Rollouts over many tenants, and their journal. */
 export class Rollouts {
   readonly journal: Journal;
   readonly #context: RolloutContext;
@@ -60,7 +59,6 @@ export class Rollouts {
     return this.#context.isWorkerMode;
   }
 
-  /** The commands that messages about these rollouts suggest. */
   get commands(): RolloutCommands {
     return this.#context.commands;
   }
@@ -119,7 +117,6 @@ export class Rollouts {
     await this.journal.deleteRollout(id);
   }
 
-  /** Deletes a planned rollout that failed to begin. */
   async deleteUnstarted(id: string): Promise<void> {
     if ((await this.journal.getRollout(id)).state === "planned") await this.deletePlanned(id);
   }
@@ -156,7 +153,6 @@ export class Rollouts {
     };
   }
 
-  /** Merges the plans of all tenants into one, with the evidence from their mail. */
   async buildCombinedPlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<CombinedPlan> {
     const { journal } = this;
     const [{ spec }, tenants] = [await journal.getRollout(id), await journal.listTenants(id)];
@@ -184,7 +180,6 @@ export class Rollouts {
     return `the rollout ${id} of ${spec.source} (journal: ${this.#getJournalName()})`;
   }
 
-  /** Whether a run has locked the rollout. */
   async isLocked(id: string): Promise<boolean> {
     return await this.#context.isLocked(id);
   }

@@ -16,15 +16,12 @@ import { assertRequestEnvironment, createProbe, type RequestContext } from "./pr
 import type { JobHandler } from "./queue/job-queue";
 import { RateLimitBroker } from "./rate-limit/rate-limit-broker";
 
-/** The options of {@link runWorker}. */
 export interface WorkerOptions {
-  /** The URL of the PostgreSQL database with the journal. */
   readonly database: string;
   /** How many tenants to change at once. Default: as many as the cores and memory of this machine allow. */
   readonly concurrency?: number;
   /** The source of the keys, and of the other variables that the CLI gets. Default: the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Receives a line about each step of the worker. */
   readonly log: (line: string) => void;
   /** Stops the worker from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
@@ -58,7 +55,6 @@ export async function runWorker({
   // Only each rollout names the variables that hold keys. A minimal environment can't contain any of them.
   const enginePool = new EnginePool(minimalEnv(environment));
   const workspaces = new WorkspaceCache(journal, environment);
-  // The limits of each service address, as declared by the rollouts whose jobs this worker takes.
   const limits = new Map<string, ServiceLimit>();
   const getTokens: RequestContext["getTokens"] = ({ baseUrl }, isAllowed) =>
     broker.getTokens(baseUrl, limits.get(baseUrl), isAllowed);
@@ -118,7 +114,6 @@ export async function runWorker({
   }
 }
 
-/** Formats the state's name for reports. */
 function formatOutcome(state: TenantState): string {
   return state === "done" ? "changed" : state;
 }

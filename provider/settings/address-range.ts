@@ -65,7 +65,6 @@ export function parseAddressBounds(text: string): AddressBounds | undefined {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The first and last address of a range, as numbers. */
 interface AddressBounds {
   /** In bits: 32 or 128. */
   readonly width: number;
@@ -151,7 +150,6 @@ function parseDashRange(text: string): AddressBounds | undefined {
 
 const MAPPED_BASE = 0xffffn << 32n;
 
-/** Converts a range of IPv4-mapped addresses to a range of IPv4 addresses. */
 function unmapBounds({ width, first, last }: AddressBounds): AddressBounds {
   const isMapped = width === 128 && first >= MAPPED_BASE && last < MAPPED_BASE + (1n << 32n);
   return isMapped ? { width: 32, first: first - MAPPED_BASE, last: last - MAPPED_BASE } : { width, first, last };

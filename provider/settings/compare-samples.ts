@@ -18,7 +18,6 @@ export function compareVips(
   return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
 }
 
-/** The entry hashes that are used to compare two readings. */
 type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
 
 /**

@@ -48,7 +48,6 @@ export function parseWildcard(value: string): WildcardScope | undefined {
   return { domain, isDomainCovered: subdomainPrefix === undefined };
 }
 
-/** An IP address to look up, or a range of addresses, as numbers. */
 interface NumberedRange {
   readonly value: string;
   readonly first: bigint;

@@ -112,7 +112,6 @@ export interface TruncatedList<T> {
   readonly hiddenText: string | undefined;
 }
 
-/** Truncates a list to its most dangerous items. */
 export function truncateByDanger<T>(
   items: readonly T[],
   maxItems: number,

@@ -15,6 +15,15 @@ export class EmailSecurityError extends Error {
   }
 }
 
+/** Returns a base class for the errors of one code. */
+export function createErrorClass(code: string) {
+  return class extends EmailSecurityError {
+    constructor(message: string, options?: ErrorOptions) {
+      super(code, message, options);
+    }
+  };
+}
+
 /** Formats a failure for people. The first line includes the error code, so that people can search for it in the docs. */
 export function formatErrorWithCode(error: unknown): string {
   if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);

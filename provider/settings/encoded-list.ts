@@ -41,7 +41,6 @@ export function isUnmanaged(text: string): boolean {
   return text.startsWith(UNMANAGED_PREFIX);
 }
 
-/** Returns the text as a program would declare it. */
 export function stripUnmanaged(text: string): string {
   return isUnmanaged(text) ? text.slice(UNMANAGED_PREFIX.length) : text;
 }
@@ -95,7 +94,6 @@ export function encodeEntry(entry: EncodableFields & { readonly list: string }):
   return comment === "" ? list : `${list}: ${comment}`;
 }
 
-/** Encodes the fields between brackets that follow the list of an entry. */
 export function encodeBracketFields(entry: EncodableFields): string {
   return formatBracketFields(ENTRY_BRACKETS, entry)
     .map((field) => ` ${field}`)
@@ -226,7 +224,6 @@ export function sortListByKey<Text>(content: Readonly<Record<string, Text>>): Re
   return isSorted ? content : Object.fromEntries(keys.sort().map((key) => [key, content[key] as Text]));
 }
 
-/** Parses a member of a VIP list. */
 export function decodeVip(key: string, text: string): ListedVip {
   const [, fields = "", commentText = ""] = VIP_PATTERN.exec(stripUnmanaged(text)) ?? [];
   const comment = canonicalizeComment(
@@ -240,7 +237,6 @@ export function encodeVipKey(email: string): string {
   return sanitizeLine(canonicalizeMailbox(email));
 }
 
-/** Encodes a VIP as text: its fields between brackets, and its comment. */
 export function encodeVip(vip: EncodableFields): string {
   const comment = canonicalizeComment(vip.comment);
   const fields = formatBracketFields(VIP_BRACKETS, vip);

@@ -6,7 +6,6 @@ import { canonicalizeMailbox, canonicalizeValue } from "./entry-value";
 import { jsonTextField } from "./json-fields";
 import { canonicalizeComment, sanitizeLine, sanitizeMultiline } from "./text";
 
-/** Describes one field of an entry or a VIP, for code that iterates over the fields. */
 export interface FieldDefinition {
   /**
    * The name in requests and responses (API reference, sections "Allow/deny list" and "VIP employees"). Absent if the field is never sent.
@@ -75,7 +74,6 @@ export const ENTRY_FIELD_DEFINITIONS = {
   adopt: { change: "none" },
 } as const satisfies Record<keyof z.infer<typeof allowDenyEntryArguments>, FieldDefinition>;
 
-/** The arguments of a VIP. A missing argument is a compile error. */
 export const VIP_FIELD_DEFINITIONS = {
   email: {
     listedIn: "key",
@@ -97,12 +95,10 @@ type EntryStateField = {
 /** The state of an entry or a VIP without its key, as the text of a whole list holds it. */
 export type EntryState = Readonly<Partial<Pick<AllowDenyEntryInputs, EntryStateField>>>;
 
-/** An element of a settings file: its value or mailbox, and the other fields by name. */
 export type SettingsElement = Readonly<Record<string, NonNullable<EntryState[EntryStateField]>>> & {
   readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
 };
 
-/** The JSON schema of {@link EntryState}. A missing field is a compile error. */
 export const entryStateShape = {
   list: z.enum(ENTRY_LISTS).describe("Only for entries.").exactOptional(),
   comment: z.string().exactOptional(),
@@ -125,7 +121,6 @@ const ENTRY_STATE_FIELDS = Object.entries<FieldDefinition>(ENTRY_FIELD_DEFINITIO
 );
 const SENT_FIELDS = ENTRY_STATE_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
-/** The JSON schema of the part that is sent to the service. */
 export const sentFieldsShape = pick(
   entryStateShape,
   SENT_FIELDS.map(([name]) => name),
@@ -136,7 +131,6 @@ export function pickEntryState(source: object): EntryState {
   return pickCanonicalValues(ENTRY_STATE_FIELDS, source);
 }
 
-/** Returns the part of a state that is sent to the service. */
 export function pickSentFields(entryState: object): Pick<EntryState, SentField> {
   return pickCanonicalValues(SENT_FIELDS, entryState);
 }
@@ -252,7 +246,6 @@ export function isSameRow(fields: Fields, one: object, other: object): boolean {
   });
 }
 
-/** Builds the request body that changes the stored state to the declared state. */
 export function buildChangeBody(fields: Fields, stored: Values, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {

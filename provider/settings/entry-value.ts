@@ -140,7 +140,6 @@ function findInvalidCharacter(text: string): string | undefined {
   return undefined;
 }
 
-/** A character that separates values in a table or a list. */
 const SEPARATOR_CHARACTER = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
 
 function isAddressLike(text: string): boolean {

@@ -7,7 +7,6 @@ import type { RowHistory } from "./row-history";
  * change.
  */
 
-/** The fields of an allow/deny entry that identify it. */
 export interface IdentifyingEntry {
   readonly id: string;
   readonly entry_type: string;
@@ -38,7 +37,6 @@ export interface TenantIdentity {
 export const HASH_LENGTH = 12;
 /** The maximum number of hashes of each kind. The smallest are kept, so that two readings of one list keep the same ones. */
 export const SAMPLE_SIZE = 32;
-/** The maximum number in a shrunk identity. */
 export const SMALL_SAMPLE_SIZE = 8;
 
 /** Returns the hash of a row; undefined if it has no creation date. */
@@ -56,7 +54,6 @@ export function hashParts(...parts: readonly string[]): string {
   return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH_LENGTH);
 }
 
-/** Keeps the smallest hashes that were added. */
 export class Sample {
   #smallest: string[] = [];
   #largest = "";

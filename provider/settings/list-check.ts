@@ -138,7 +138,6 @@ function isFailureList(element: ParsedListElement): element is readonly Argument
   return Array.isArray(element);
 }
 
-/** Formats one step of a property path. */
 function formatPathStep(property: string): string {
   return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : formatKeyPath("", property);
 }

@@ -35,7 +35,6 @@ export function canPruneAny(mode: unknown): boolean {
   return getPrunedLists(mode).length > 0;
 }
 
-/** Whether one mode prunes less than another. */
 export function isLooserMode(mode: unknown, otherMode: unknown): boolean {
   return getPrunedLists(mode).length < getPrunedLists(otherMode).length;
 }

@@ -12,7 +12,6 @@ export interface PatternTarget {
 }
 
 export interface Pattern {
-  /** The pattern as written. */
   readonly text: string;
   readonly matches: (target: PatternTarget) => boolean;
 }

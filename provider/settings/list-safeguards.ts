@@ -124,7 +124,6 @@ function findLostEntries(
   });
 }
 
-/** Returns a predicate for the keys that a list ignores. */
 export function createIgnoreFilter(
   kind: ListKind,
   { ignore }: Pick<ListOptions, "ignore">,
@@ -133,7 +132,6 @@ export function createIgnoreFilter(
   return (key, text) => ignoredPatterns.some((pattern) => pattern.matches(kind.getPatternTarget(key, text)));
 }
 
-/** Returns a predicate for the unmanaged keys that a list prunes. */
 export function createPruneFilter(
   kind: ListKind,
   options: Pick<ListOptions, "mode" | "ignore">,

@@ -8,7 +8,6 @@ import { quote } from "./text";
  * An API key doesn't identify its tenant, but the mail domains of its people do. Only a salted fingerprint of these domains is stored.
  */
 
-/** The known mail domains of a tenant's own people. */
 export interface MailDomains {
   /** In canonical form. */
   readonly domains: ReadonlySet<string>;
@@ -40,7 +39,6 @@ function isPublicDomain(domain: string): boolean {
   return isFreeMail(domain) || isPublicSuffix(domain);
 }
 
-/** Returns the domain of each valid mailbox. */
 function listMailboxDomains(mailboxes: Iterable<string | undefined>): string[] {
   return [...mailboxes].flatMap((mailbox) => (mailbox === undefined ? [] : (parseMailboxDomain(mailbox) ?? [])));
 }
@@ -56,7 +54,6 @@ export function hasOnlyForeignDomains({ domains }: MailDomains, ownDomains: OwnD
   return ![...domains].some((domain) => ownDomains.holding(domain) !== undefined);
 }
 
-/** The maximum number of domains in a fingerprint. */
 const MAX_DOMAINS = 8;
 /** The salt and the hashes are short, because every resource in state stores a fingerprint. Two of 16 million domains collide. */
 const SALT_LENGTH = 3;
@@ -139,10 +136,8 @@ export const OTHER_TENANT_LEAD = "The API key seems to belong to a different ten
 /** The remedy for a false alarm. */
 export const ADD_OWN_DOMAIN_ADVICE = "If it is the right tenant, add its domain to ownDomains.";
 
-/** The maximum number of domains in a message. */
 const MAX_SHOWN_DOMAINS = 3;
 
-/** Describes unexpected people, for the middle of a sentence. */
 export function describeUnexpectedDomains(mailDomains: MailDomains): string {
   return `the tenant's own people have mailboxes of ${formatFirstDomains(mailDomains.domains)}, which aren't among the configured own domains (ownDomains)`;
 }
@@ -174,7 +169,6 @@ export function isEmptyTenantAccepted(
   return accepted.some((value) => (name === undefined ? /^(1|true|yes)$/i.test(value) : value === name));
 }
 
-/** Explains how to accept the condition that blocks a run. */
 export function formatAcceptAdvice(
   condition: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -185,7 +179,6 @@ export function formatAcceptAdvice(
   return `If it is the right tenant, and only ${condition}, confirm that for this one run: ${ACCEPT_VARIABLE}=${name ?? "true"}${currentText}.`;
 }
 
-/** Formats the first domains, quoted, and the number of remaining ones. */
 export function formatFirstDomains(domains: Iterable<string>): string {
   const names = [...domains].map((domain) => quote(domain, 100));
   return [

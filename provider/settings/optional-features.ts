@@ -17,10 +17,8 @@ export const OPTIONAL_FEATURES = {
 
 export type OptionalFeature = keyof typeof OPTIONAL_FEATURES;
 
-/** A package that an optional feature needs. */
 export interface OptionalPackage {
   readonly name: string;
-  /** The versions that this package supports. */
   readonly range: string;
   /** The installed version; undefined if the package is not installed. */
   readonly version: string | undefined;
@@ -37,7 +35,6 @@ export class MissingPackageError extends EmailSecurityError {
   }
 }
 
-/** Returns the packages of a feature, with their installed versions. */
 export function getFeaturePackages(feature: OptionalFeature): readonly OptionalPackage[] {
   const { peerDependencies } = readManifest();
   return OPTIONAL_FEATURES[feature].packages.map((name) => {

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { type EntryState, getComparableValues } from "./entry-fields";
 
-/** A planned change of one entry or VIP. A missing item has no state. */
 export interface DigestedChange {
   readonly kind: string;
   readonly key: string;
@@ -12,12 +11,10 @@ export interface DigestedChange {
 }
 
 interface DigestedState extends EntryState {
-  /** The author of the existing item, with the creation time in `at`. */
   readonly by?: string | undefined;
   readonly at?: string | undefined;
 }
 
-/** The parts of a digest, each a hash of 16 hexadecimal digits. */
 export interface PlanDigestParts {
   /** The tenant: the service's host and the stack. */
   readonly tenant: string;
@@ -35,7 +32,6 @@ export function formatPlanDigest({ tenant, desired, observed }: PlanDigestParts)
   return [VERSION, tenant, desired, observed].join("-");
 }
 
-/** Parses a digest. Undefined if the text isn't a valid digest. */
 export function parsePlanDigest(digest: string): PlanDigestParts | undefined {
   const [, tenant = "", desired = "", observed = ""] =
     /^v2-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
@@ -52,7 +48,6 @@ export function hashTenant(host: string, stack: string | undefined): string {
   return hashJson([host, stack ?? ""]);
 }
 
-/** Hashes the changes of a plan, regardless of their order. */
 export function hashChanges(changes: readonly DigestedChange[]): string {
   const lines = changes.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, encodeState(before), encodeState(after)]),

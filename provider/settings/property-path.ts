@@ -11,7 +11,6 @@ export function isParsablePath(path: string): boolean {
   return !path.endsWith('\\"]');
 }
 
-/** Returns the top-level property of a path, whatever keys the path contains. */
 export function getTopLevelProperty(path: string): string {
   return /^[^.[]*/.exec(path)?.[0] ?? path;
 }

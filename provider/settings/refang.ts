@@ -3,9 +3,7 @@ import { parse as parseHost } from "tldts";
 import { type EntryValue, type Parsed, parseEntryValue, suggestValue } from "./entry-value";
 import { quote } from "./text";
 
-/** A value as somebody passed it on, with its parsed form. */
 export interface RefangedValue extends EntryValue {
-  /** The original text. */
   readonly originalText: string;
   /** Whether parsing changed more than white space and case: for example, it removed a URL's path or the brackets around a dot. */
   readonly isCorrected: boolean;

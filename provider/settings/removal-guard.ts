@@ -7,7 +7,6 @@ export interface RemovalLimits {
   readonly maxRemovals?: number;
   /** The maximum share of the list to remove, 0 to 1. Replaces the default limits; 1 allows a run to empty the list. */
   readonly maxRemovalFraction?: number;
-  /** The exact number of removals that a person confirmed, for one run. */
   readonly confirmRemovals?: number;
 }
 
@@ -17,18 +16,13 @@ export const DEFAULT_MAX_REMOVAL_FRACTION = 0.3;
 /** Fewer removals than this never exceed the default share. */
 export const MIN_GUARDED_REMOVALS = 10;
 
-/** The maximum number of names in an error message. */
 const MAX_SHOWN_NAMES = 5;
 
-/** The removals of a run. */
 export interface Removals {
   /** The removed items: a name such as "deny evil.example", and the list that holds the item. */
   readonly removedItems: readonly { readonly name: string; readonly from?: string | undefined }[];
-  /** The number of items on the list before the run. */
   readonly countBefore: number;
-  /** The number of declared items on the list after the run. */
   readonly countAfter: number;
-  /** The singular and plural noun for the items. */
   readonly noun: readonly [one: string, many: string];
 }
 

@@ -22,7 +22,6 @@ export interface RowHistory {
   readonly smallestAt?: string;
 }
 
-/** The fields that identify a row and its creation time. */
 interface DatedRow {
   readonly id: string;
   readonly created_at?: string | null | undefined;

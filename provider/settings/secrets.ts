@@ -1,4 +1,3 @@
-/** Matches the names of variables that hold secrets. */
 const SECRET_NAME = /key|token|secret|password|passphrase|credential/i;
 
 /** Shorter values occur in text by chance. */
@@ -34,12 +33,10 @@ export function hasPassword(address: string): boolean {
   return findPasswords(address).length > 0;
 }
 
-/** Replaces the password in an address. */
 export function replacePassword(address: string, replacement: string): string {
   return address.replace(PASSWORD_PATTERN, (password) => (password === "" ? "" : replacement));
 }
 
-/** Masks the secrets in a text. */
 export function maskSecrets(secrets: readonly string[], text: string): string {
   return secrets.filter((secret) => secret !== "").reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

@@ -24,12 +24,10 @@ const MIN_DATES = 3;
 /** With this many, if the service gives them more precisely than to the second. */
 const MIN_PRECISE_DATES = 2;
 const FRACTION_OF_SECOND = /:\d\d[.,]\d*[1-9]/;
-/** The maximum size of the bit set in a shrunk identity, in bytes. */
 const SMALL_HISTORY_BYTES = 128;
 /** The minimum share of equal hashes, if each single match may be a coincidence. */
 const MIN_SHARED_FRACTION = 0.8;
 
-/** All rows and VIPs of a tenant. */
 interface CompleteLists {
   readonly rows: Iterable<IdentifyingEntry>;
   readonly mailboxes: Iterable<string | undefined>;
@@ -78,7 +76,6 @@ export class IdentityBuilder {
     this.#vips.add(hash);
   }
 
-  /** Adds complete lists. */
   addAll({ rows, mailboxes }: CompleteLists): void {
     this.markVipsRead();
     for (const row of rows) this.addEntry(row);
@@ -99,10 +96,7 @@ export class IdentityBuilder {
     };
   }
 
-  /**
-   * @param baseUrl the service's address.
-   * @param serviceTimeMs the service's clock when the reading began, if known.
-   */
+  /** @param serviceTimeMs the service's clock when the reading began, if known. */
   build(baseUrl: string, serviceTimeMs?: number): TenantIdentity {
     const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH_LENGTH), row.slice(HASH_LENGTH + 1)] as const);
     const hashes = rows.map(([hash]) => hash);
@@ -126,7 +120,6 @@ export class IdentityBuilder {
   }
 }
 
-/** Returns the identity of a tenant from its complete lists. */
 export function buildTenantIdentity(
   baseUrl: string,
   { servedAtMs, ...lists }: CompleteLists & { readonly servedAtMs?: number | undefined },
@@ -176,7 +169,6 @@ export function identifiesNone(identity: TenantIdentity): boolean {
   return listHashes(identity).length === 0;
 }
 
-/** Reduces an identity to its VIPs. */
 export function pickVipIdentity({ address, people = [] }: TenantIdentity): TenantIdentity {
   return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
 }

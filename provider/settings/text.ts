@@ -152,7 +152,6 @@ export function toComparisonText(text: string | null | undefined): string {
   return isSimple ? canonical : canonical.normalize("NFKC").replace(/\s+/g, " ").trim();
 }
 
-/** Describes how a stored text differs from the sent text, for the middle of a sentence. */
 export function describeTextChange(sent: string, stored: string): string {
   if (stored === "") return "stores no comment";
   const [sentText, storedText] = [toComparisonText(sent), toComparisonText(stored)];

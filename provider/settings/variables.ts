@@ -41,7 +41,6 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "WAVE",
 ];
 
-/** A misspelt variable, and the name that was probably meant. */
 export interface MisspelledVariable {
   readonly name: string;
   readonly suggestion: string;

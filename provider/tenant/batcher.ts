@@ -1,7 +1,6 @@
 import { type Deadline, getCurrentDeadline, runInDeadlineContext } from "../client/deadline";
 import type { ScheduleBatch } from "./time";
 
-/** One request of a batch, with the callbacks that settle it. */
 export interface BatchMember<Answer> {
   readonly item: string;
   readonly resolve: (answer: Answer) => void;
@@ -13,7 +12,6 @@ export interface BatchMember<Answer> {
 export interface BatcherOptions<Answer> {
   /** Returns the key of an item. Items with the same key are sent once. */
   readonly getKey: (item: string) => string;
-  /** The maximum number of members in a batch. */
   readonly maxSize: number;
   /** Sends a batch and settles its members. If it throws, the remaining members are rejected. */
   readonly send: (batch: ReadonlyMap<string, BatchMember<Answer>>) => Promise<void>;
@@ -35,7 +33,6 @@ export class Batcher<Answer> {
     this.#options = options;
   }
 
-  /** Adds an item to the next batch. Returns the answer for it. */
   submit(item: string): Promise<Answer> {
     const key = this.#options.getKey(item);
     const waitingMember = this.#waitingMembers.get(key) ?? createMember<Answer>(item);
@@ -73,7 +70,6 @@ export class Batcher<Answer> {
   }
 }
 
-/** Whether any caller of the request has not reached its deadline. */
 export function hasActiveCaller({ deadlines }: Pick<BatchMember<never>, "deadlines">): boolean {
   return deadlines.some((deadline) => deadline?.isExpired() !== true);
 }

@@ -15,10 +15,8 @@ import type { ReadWriteLock } from "./read-write-lock";
 import type { Rows } from "./rows";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
-/** The snapshots of the allow list and the deny list. */
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
-  /** The ids of removed entries. */
   readonly #removedIds = new Set<string>();
   /** The latest reads in which no row is on both lists. Own writes don't change that. */
   #disjointLists: readonly Rows<AllowDenyEntryRow>[] = [];
@@ -59,7 +57,6 @@ export class EntrySnapshots {
     return findMatchingEntry(await this.readBoth(readSnapshot), query);
   }
 
-  /** Finds an entry by {@link readConfirmedRows}. */
   async findConfirmed(
     query: EntryQuery,
     options: ConfirmOptions<AllowDenyEntryRow>,
@@ -77,7 +74,6 @@ export class EntrySnapshots {
     return findEntriesByValue(addQueryKey(query), await this.readBoth(readSnapshot));
   }
 
-  /** Finds all entries of a value by {@link readConfirmedRows}. */
   async findByValueConfirmed(
     query: EntryQuery,
     isExpectedRow: (row: AllowDenyEntryRow) => boolean,
@@ -135,7 +131,6 @@ export class EntrySnapshots {
     return false;
   }
 
-  /** Calls {@link Snapshot.refetchIfLagging} for both lists. */
   refetchIfLagging(): Promise<boolean> {
     return refetchIfLagging(this.#getBoth());
   }
@@ -149,7 +144,6 @@ export class EntrySnapshots {
     return row;
   }
 
-  /** Records that an entry was removed. */
   drop(id: string): void {
     this.#removedIds.add(id);
     for (const list of ENTRY_LISTS) this.#snapshots[list].drop(id);
@@ -171,7 +165,6 @@ export class EntrySnapshots {
 
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
 
-/** Whether a list shows an entry as written. */
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
   return listed !== undefined && isSameRow(ENTRY_FIELD_DEFINITIONS, listed, written);
 }

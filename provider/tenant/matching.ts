@@ -31,7 +31,6 @@ export function addQueryKey(query: EntryQuery): KeyedQuery {
   return { ...query, key: canonicalizeValue(query.value) };
 }
 
-/** Returns the row that matches a query, from the snapshots of both lists. */
 export function findMatchingEntry(
   lists: readonly Rows<AllowDenyEntryRow>[],
   query: KeyedQuery,
@@ -68,7 +67,6 @@ export function getRowNaturalKey({ entry_type, value }: Pick<AllowDenyEntryRow, 
   return buildNaturalKey(entry_type, value);
 }
 
-/** Returns the key for looking up the rows of a value in the snapshots. */
 export function getRowValueKey({ value }: Pick<AllowDenyEntryRow, "value">): string {
   return canonicalizeValue(value);
 }
@@ -78,7 +76,6 @@ export function hasNaturalKey(row: AllowDenyEntryRow, key: string): boolean {
   return getRowNaturalKey(row) === key;
 }
 
-/** Returns the effective row of a mailbox. */
 export function findEffectiveVip(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
   return selectEffectiveRow(rows.getByName(canonicalizeMailbox(email)), email);
 }

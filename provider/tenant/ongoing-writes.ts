@@ -2,7 +2,6 @@
 export class OngoingWrites {
   /** The last write in progress of each entry, by id. */
   readonly #writesById = new Map<string, Promise<unknown>>();
-  /** The removals in progress, by id or mailbox. */
   readonly #removals = new Map<string, Promise<unknown>>();
 
   /** Serializes writes to one entry, because the second depends on the result of the first. */
@@ -17,7 +16,6 @@ export class OngoingWrites {
     }
   }
 
-  /** Runs a removal, and tracks it until it settles. */
   async trackRemoval<T>(key: string, removeNow: () => Promise<T>): Promise<T> {
     const removal = removeNow().finally(() => this.#removals.delete(key));
     this.#removals.set(key, removal);

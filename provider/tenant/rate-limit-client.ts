@@ -21,7 +21,6 @@ export const RATE_LIMIT_SECRET_VARIABLE = "EMAIL_SECURITY_RATE_LIMITER_TOKEN";
  */
 export const STALE_TOKEN_MS = 250;
 
-/** The maximum line length for both sides, in characters. */
 export const MAX_LINE_LENGTH = 8_192;
 
 /** One connection for all clients of an address in this process. */

@@ -19,7 +19,6 @@ export async function readConfirmed<T>(
   }
 }
 
-/** How to confirm that a row is missing, or differs from the state. */
 export interface ConfirmOptions<Row> {
   /** Whether the state or the user says that the row exists, so that a list without it may be stale. Default: true. */
   readonly isExpected?: boolean;
@@ -32,8 +31,6 @@ export interface ConfirmOptions<Row> {
 
 /**
  * Reads several lists, and refetches them until they show the expected row or confirm that it is missing or different.
- *
- * @param find finds the row.
  */
 export async function readConfirmedRows<Row>(
   snapshots: readonly Snapshot<Row>[],

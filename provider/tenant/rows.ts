@@ -17,12 +17,10 @@ export class Rows<Row> {
     return this.#byKey.get(key);
   }
 
-  /** Returns the rows with a name, in the order in which they were added. */
   getByName(getName: string): readonly Row[] {
     return this.#getKeys(getName).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
-  /** Returns all rows, in the order in which their keys were added. */
   getAll(): Row[] {
     return [...this.#byKey.values()];
   }
@@ -46,7 +44,6 @@ export class Rows<Row> {
     this.#byKey.delete(key);
   }
 
-  /** Deletes all rows with a name. */
   deleteByName(getName: string): void {
     for (const key of this.#getKeys(getName)) this.delete(key);
   }

@@ -23,7 +23,6 @@ export interface SnapshotOptions<Row> {
   readonly scheduleRead?: (start: () => void) => void;
 }
 
-/** The rows of a list from one read. */
 export interface ListReading<Row> {
   readonly rows: readonly Row[];
   /** Whether a single response held all rows. If not, another writer's change may have shifted a row out of the pages. */
@@ -149,7 +148,6 @@ export class Snapshot<Row> {
     });
   }
 
-  /** Applies an own removal of all rows with a name to the reads. */
   dropByName(getName: string): void {
     this.#applyToReads((getRows) => getRows.deleteByName(getName));
     this.#addPendingWrite(getPendingNameKey(getName), {
@@ -223,7 +221,6 @@ export class Snapshot<Row> {
     return isYoung ? this.#latest : undefined;
   }
 
-  /** Returns the result of the read in progress, or of a new one. */
   #startOrJoinRead(): Promise<SnapshotRead<Row>> {
     this.#currentRead ??= this.#startRead();
     return this.#currentRead.result;

@@ -103,7 +103,6 @@ export class TenantCache {
     );
   }
 
-  /** Finds an entry with a refetch. */
   async refetchEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
     return await this.#entries.find(addQueryKey(query), (snapshot) => snapshot.refetch());
   }
@@ -137,7 +136,6 @@ export class TenantCache {
     return this.#entries.hasDropped(id);
   }
 
-  /** Calls {@link readUntil} with the tenant's clock. */
   async readUntil<T>(read: () => Promise<T>, isExpected: (result: T) => boolean): Promise<T> {
     return await readUntil(read, isExpected, this.#sleep);
   }
@@ -241,7 +239,6 @@ export class TenantCache {
     );
   }
 
-  /** Finds a VIP with a refetch. */
   async refetchVip(email: string): Promise<VipEmployeeRow | undefined> {
     return findEffectiveVip(await this.#vips.refetch(), email);
   }
@@ -309,7 +306,6 @@ export class TenantCache {
     return false;
   }
 
-  /** Calls {@link Snapshot.refetchIfLagging} for the lists of a setting. */
   async refetchIfLagging(list: "entries" | "vips"): Promise<boolean> {
     return list === "vips" ? await this.#vips.refetchIfLagging() : await this.#entries.refetchIfLagging();
   }
@@ -381,7 +377,6 @@ export class TenantCache {
     return await this.#entries.findByValue(query, (snapshot) => snapshot.getRows());
   }
 
-  /** Returns all entries of a value with a refetch. */
   async refetchEntriesByValue(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entries.findByValue(query, (snapshot) => snapshot.refetch());
   }

@@ -58,7 +58,6 @@ export class TimeLimit {
     });
   }
 
-  /** Runs work until it settles or the time limit expires. */
   async run<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     const sentRequests = new Set<string>();
     if (this.#isExpired) throw this.#buildError(sentRequests);
@@ -78,7 +77,6 @@ export class TimeLimit {
     }
   }
 
-  /** Stops the timer when the operation is done. */
   clear(): void {
     clearTimeout(this.#timer);
   }

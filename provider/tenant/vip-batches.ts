@@ -19,7 +19,6 @@ export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
   readonly write: ReadWriteLock["write"];
   readonly scheduleBatch: ScheduleBatch;
-  /** Refetches the list and returns which of the mailboxes are VIPs. */
   readonly findListed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Whether a batch that took no effect may be retried. */
   readonly canRetry: () => boolean;
@@ -213,7 +212,6 @@ function resolveNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<A
   return unresolved;
 }
 
-/** Returns the mailboxes in a response that no member requested. */
 function findUnrequestedMailboxes(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
   const isOther = (address: string) => !batch.has(canonicalizeMailbox(address));
   return {
@@ -236,7 +234,6 @@ function rejectOutsiders(batch: Map<string, BatchMember<AddVipResult>>, refusal:
   return count;
 }
 
-/** Builds the error for one address alone. */
 function narrowRejection(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
   if (refusal.addresses.length === addresses.length) return refusal;
   const { request, status } = refusal;

@@ -22,7 +22,6 @@ export function createVipSnapshot(
   });
 }
 
-/** Refetches the list and returns which of the mailboxes are VIPs. */
 export async function refetchListedVips(
   mailboxes: readonly string[],
   vips: Snapshot<VipEmployeeRow>,

@@ -11,13 +11,11 @@ export const FORMATS = ["text", "markdown", "html", "json", "csv", "sarif"] as c
 
 export type Format = (typeof FORMATS)[number];
 
-/** The output options of the command line. */
 export interface OutputOptions<F extends Format = Format> {
   readonly format?: F;
   readonly output?: readonly string[];
 }
 
-/** An output of a run, with its format. */
 export interface Output<F extends Format = Format> {
   readonly format: F;
   readonly to: "stdout" | "stderr" | { readonly file: string };

@@ -12,10 +12,8 @@ export interface TextTarget {
   readonly columns?: number;
 }
 
-/** Renders a command's result in one format. */
 export type Renderer = (target: TextTarget) => string | Promise<string>;
 
-/** A renderer for each format of a command. */
 export type Renderers<F extends Format> = Readonly<Record<F, Renderer>>;
 
 /**
@@ -41,7 +39,6 @@ export async function writeOutputs<F extends Format>(
   if (writtenFiles.length > 0) console.error(sanitizeMultiline(`Wrote ${writtenFiles.join(", ")}${note}.`));
 }
 
-/** Returns the target of an output. */
 export function getTextTarget(to: Output["to"]): TextTarget {
   if (typeof to === "object") return { isTTY: false, color: false };
   const { [to]: stream } = process;
@@ -49,7 +46,6 @@ export function getTextTarget(to: Output["to"]): TextTarget {
   return { isTTY, color: shouldUseColor(stream), ...(columns === undefined ? {} : { columns }) };
 }
 
-/** Converts a target to options of the text renderers. */
 export function getRenderOptions({ color, columns }: TextTarget): {
   readonly color: boolean;
   readonly width?: number;

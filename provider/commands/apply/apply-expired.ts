@@ -150,7 +150,6 @@ function formatExpiredChange(change: PlanChange, expired: ExpiredRemoval["plan"]
   return sanitizeLine(`${listLabel} ${change.key} (until ${expiredItem?.expires ?? "a past day"}${locationText})`);
 }
 
-/** The maximum number of remaining items to list. */
 const MAX_SHOWN_ITEMS = 20;
 
 async function printRemaining({ retained, pending }: ExpiredRemoval, stack: string): Promise<void> {

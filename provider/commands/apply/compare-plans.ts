@@ -4,21 +4,18 @@ import { formatEntryState } from "../../settings/entry-state-text";
 import { hashChanges, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
 import { sanitizeLine } from "../../settings/text";
 
-/** The message for a plan digest from an earlier release. */
 export const OLD_DIGEST_MESSAGE =
   "The digest belongs to a plan of an earlier release and doesn't cover everything that a plan shows. Create the plan again, and have it reviewed.";
 
 /** The service records only who created an entry (for a shared key, the key's label), not who changed it later. */
 const UNKNOWN_AUTHOR_TEXT = "the service doesn't report who changed it since";
 
-/** The difference between a reviewed plan and the current one. */
 export interface StaleReason {
   /**
    * The part that changed: the tenant, the desired state or the actual state. `digest` means that the digest itself is invalid, old or from
    * another plan.
    */
   readonly part: "digest" | "tenant" | "desired" | "observed";
-  /** A sentence that describes the difference. */
   readonly message: string;
   /** One line for each difference. Empty without the reviewed plan. */
   readonly details: readonly string[];
@@ -28,9 +25,7 @@ export interface StaleReason {
  * Checks whether the current plan still matches the reviewed one. Changes that are already done, for example by an interrupted run, don't
  * make a plan stale. Detecting them requires the reviewed plan itself, not only its digest.
  *
- * @param digest the digest of the reviewed plan.
  * @param currentPlan a new plan for the same files, stack and tenant.
- * @param reviewedPlan the reviewed plan, if available.
  * @returns the difference, or undefined if the plan is not stale.
  */
 export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?: Plan): StaleReason | undefined {
@@ -78,7 +73,6 @@ export function findStaleReason(digest: string, currentPlan: Plan, reviewedPlan?
   };
 }
 
-/** Describes differences in the desired state: rules, options and the text of each change. */
 function describeDeclarationChanges(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const [oldRules, newRules] = [reviewedPlan.rules ?? {}, currentPlan.rules ?? {}];
   const ruleLines = [...new Set([...Object.keys(oldRules), ...Object.keys(newRules)])]
@@ -127,7 +121,6 @@ function formatPlanTarget({ tenant, source }: Plan): string {
   return sanitizeLine(`${tenant.host}${source.stack === undefined ? "" : `, stack ${source.stack}`}`);
 }
 
-/** Describes each change of the current plan that was not reviewed in this form, one line each. */
 function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[] {
   const getKey = ({ kind, key }: PlanChange): string => `${kind} ${key}`;
   const reviewedChanges = new Map(reviewedPlan.changes.map((change) => [getKey(change), change]));

@@ -17,7 +17,6 @@ import {
   VALUES_HELP,
 } from "./change-options";
 
-/** The exit codes of the commands that change lists. */
 export const CHANGE_EXIT_CODES = {
   ...WRITE_EXIT_CODES,
   2: "Something remains to be done: the existing entry expires earlier than requested, an earlier change isn't committed or pushed, or --pr opened no request",
@@ -52,7 +51,6 @@ export function createAddCommand(): Command {
   );
 }
 
-/** Builds `email-security remove`, which removes values from the lists in the settings files. */
 export function createRemoveCommand(): Command {
   const command = new Command("remove")
     .description("Remove senders or VIPs from the settings files")
@@ -80,7 +78,6 @@ export function createRemoveCommand(): Command {
   );
 }
 
-/** Builds `email-security move`, which moves values to the other list in the settings files. */
 export function createMoveCommand(): Command {
   const command = new Command("move")
     .description("Move senders to the other list in the settings files")
@@ -114,7 +111,6 @@ export function createMoveCommand(): Command {
   );
 }
 
-/** Builds `email-security extend`, which sets the expiry of values in the settings files. */
 export function createExtendCommand(): Command {
   const command = new Command("extend")
     .description("Set a new expiry for entries or VIPs in the settings files")
@@ -140,7 +136,6 @@ export function createExtendCommand(): Command {
   );
 }
 
-/** Builds the change for `add`. */
 export function buildAddChange(list: ListName, values: readonly string[], options: Partial<ChangeOptions>): ListChange {
   const { scope } = options;
   const section = list === "vip" ? "vips" : list;
@@ -157,7 +152,6 @@ export function buildAddChange(list: ListName, values: readonly string[], option
   };
 }
 
-/** Builds a change of existing entries. */
 export function buildExistingChange(
   action: "remove" | "extend" | "keep",
   values: readonly string[],

@@ -47,7 +47,6 @@ export async function changeLists(
   return code === EXIT.clean && hasUnfinishedWork ? EXIT.changes : code;
 }
 
-/** Finds changes that an earlier run wrote but did not commit or push. */
 async function findUncommitted(files: readonly string[], { commit, pr, dryRun }: ChangeOptions): Promise<string[]> {
   if (dryRun || !(commit || pr)) return [];
   const { describeUncommittedChanges } = await import("./uncommitted-changes.js");

@@ -4,7 +4,6 @@ import { type ChangeStep, createTransitionGetter, type ListChange } from "../../
 import { truncateByDanger } from "../../settings/danger";
 import { capitalize, excerpt } from "../../settings/text";
 
-/** Builds the commit message of a list change: a subject line, then the steps, the reason, the ticket and the people responsible. */
 export function buildChangeMessage(change: ListChange, steps: readonly ChangeStep[]): ChangeMessage {
   const pendingSteps = steps.filter(({ isDone }) => !isDone);
   const [first] = pendingSteps;

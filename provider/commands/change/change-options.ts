@@ -18,16 +18,12 @@ import { type RefangedValue, refang } from "../../settings/refang";
 import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
 
-/** The list names on the command line. */
 export const LIST_NAMES = ["allow", "deny", "vip"] as const;
 
-/** A list name on the command line. */
 export type ListName = (typeof LIST_NAMES)[number];
 
-/** The help text for the values of these commands. */
 export const VALUES_HELP = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
-/** The common options of the commands that change lists. */
 export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expires"> {
   readonly for?: string;
   readonly scope?: string;
@@ -40,7 +36,6 @@ export interface ChangeOptions extends WriteOptions, Omit<EntryMetadata, "expire
   readonly offline?: true;
 }
 
-/** Adds the options that select a file and control how it is written. */
 export function addFileOptions(command: Command): Command {
   return addWriteOptions(
     command
@@ -63,7 +58,6 @@ export function addMetadataOptions(command: Command): Command {
   );
 }
 
-/** Adds the options for the reason and the owner. */
 export function addReasonOptions(command: Command): Command {
   for (const [flags, description] of FIELD_OPTIONS) command.option(flags, description);
   return command;
@@ -81,7 +75,6 @@ export function parseTermOption(text: string): string {
   throw new InvalidArgumentError(`${parsed.reason}.`);
 }
 
-/** Extracts the entry fields from the options. */
 export function getMetadata(options: Partial<ChangeOptions>): EntryMetadata {
   return pickTextFields(omitUndefined({ ...options, expires: options.for }));
 }
@@ -112,11 +105,12 @@ export function readValues(values: readonly string[]): RefangedValue[] {
   return results.flatMap((result) => (result.ok ? [result.value] : []));
 }
 
-/** The file to change. For a baseline, also the settings file that includes it. */
 export interface SelectedFile {
+  /** The file to change. The change may also edit the tenant's own files that it includes. */
   readonly file: string;
+  /** For a baseline, the file that includes it and was used to select it. It must also be valid after the change. */
   readonly includedBy?: string;
-  /** The settings files of all tenants, some of which may include it. */
+  /** The settings files of tenants. If one of them, or a neighbouring file, includes a changed file, it must gain no new errors. */
   readonly tenantFiles?: readonly string[];
 }
 

@@ -3,7 +3,6 @@ import { parseTerm } from "../../settings/term";
 import { sanitizeLine } from "../../settings/text";
 import type { ChangeOptions, ListName } from "./change-options";
 
-/** The answers of the user. */
 export interface AddAnswers {
   readonly list: ListName;
   readonly values: readonly string[];
@@ -65,7 +64,6 @@ export async function promptForAddition(options: ChangeOptions): Promise<AddAnsw
   };
 }
 
-/** Asks the user to confirm the change. */
 export async function promptConfirmation(message = "Write it?"): Promise<boolean> {
   const prompts = await import("@clack/prompts");
   const answer = await prompts.confirm({ message, initialValue: false });

@@ -6,7 +6,6 @@ import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { listCoveringValues } from "../../settings/coverage";
 import { excerpt } from "../../settings/text";
 
-/** Looks up declarations in settings files by value. */
 export class DeclarationIndex {
   readonly #declared: ReadonlyMap<string, readonly DeclaredItem[]>;
   readonly #expired: ReadonlyMap<string, readonly DeclaredItem[]>;
@@ -25,7 +24,6 @@ export class DeclarationIndex {
     return this.#declared.get(value) ?? [];
   }
 
-  /** Returns the expired declarations of a value. */
   getExpired(value: string): readonly DeclaredItem[] {
     return this.#expired.get(value) ?? [];
   }
@@ -83,7 +81,6 @@ function formatDeclaredExpiry(expires: string | undefined): string {
   return expires === undefined ? "" : expires === "never" ? "without an expiry date" : `until ${expires}`;
 }
 
-/** Returns the canonical value or mailbox of a declaration. */
 export function getDeclarationValue(declaration: DeclaredItem): string {
   return declaration.kind === "vip" ? declaration.email : declaration.value;
 }

@@ -7,9 +7,6 @@ const MAX_BYTES = 1024 * 1024;
 /**
  * Finds the settings files that may include a file, directly or indirectly. It searches the neighbours of the file, the neighbours of the
  * named files, and the tenants' files. A match only mentions the file name, so callers must read the result to be sure.
- *
- * @param tenantFiles the settings files of tenants.
- * @param readFile reads a file as text.
  */
 export function findIncludingFiles(
   file: string,

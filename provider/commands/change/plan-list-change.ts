@@ -20,7 +20,6 @@ import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
 
-/** The steps and file edits of a change. */
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];
   readonly edits: readonly FileEdit[];
@@ -234,7 +233,6 @@ class ListChangePlanner implements ListChangePlan {
       : this.#formatAlternatives({ do: "move", to: section as "allow" | "deny", values: [], metadata: {} }, there);
   }
 
-  /** Describes related declarations that matter for an addition. */
   #describeRelated(name: string, section: Section, scope: string | undefined): string[] {
     const others = this.#declarations.getActive(name).map((one) => `There is also the ${formatDeclaration(one)}.`);
     const above = (section === "vips" ? [] : this.#declarations.getCoveringEntries(name)).map((one) =>
@@ -251,7 +249,6 @@ class ListChangePlanner implements ListChangePlan {
     return [...others, ...above, ...this.#describeCovered(name, section, scope), ...out];
   }
 
-  /** Describes the narrower entries that an added entry covers. */
   #describeCovered(name: string, section: Section, scope: string | undefined): string[] {
     if (section === "vips") return [];
     const below = this.#declarations.getCoveredEntries(name);

@@ -8,22 +8,15 @@ import type { Section } from "../../files/settings-editor";
 import type { Settings } from "../../files/settings-model";
 import { createCachingYamlReader, type YamlReader } from "../../files/yaml-source";
 import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
+import type { SelectedFile } from "./change-options";
 import { findIncludingFiles } from "./including-files";
 import { planListChange } from "./plan-list-change";
 
-/** The files for a change. */
-export interface ChangeFiles {
-  /** The file to change. The change may also edit the tenant's own files that it includes. */
-  readonly file: string;
-  /** The file that includes it and was used to select it. It must also be valid after the change. */
-  readonly includedBy?: string;
-  /** The settings files of tenants. If one of them, or a neighbouring file, includes a changed file, it must gain no new errors. */
-  readonly tenantFiles?: readonly string[];
+export interface ChangeFiles extends SelectedFile {
   /** The date (UTC) that decides what has expired. Default: today. */
   readonly today?: string;
 }
 
-/** A planned change; nothing is written yet. */
 export interface PreparedChange {
   readonly steps: readonly ChangeStep[];
   readonly files: readonly ChangedFile[];
@@ -82,7 +75,6 @@ export function prepareListChange(
   return { steps, files, findings, settingsFiles: settings.files, ownDomains, isStale };
 }
 
-/** Creates a predicate for findings about the changed values. */
 function createChangedCheck(steps: readonly ChangeStep[]): (finding: Finding) => boolean {
   const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
   return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));

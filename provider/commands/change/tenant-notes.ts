@@ -22,8 +22,6 @@ const EVIDENCE_DAYS = 30;
 /**
  * Reads the tenant's current lists, and its threats and reports of the last 30 days, for the changed values. The limits of {@link
  * readMailHistory} apply. Read failures appear in `missing`. If the key belongs to another tenant, the result has no notes.
- *
- * @param ownDomains the own domains in the settings files.
  */
 export async function readTenantNotes(
   client: SettingsClient,

@@ -2,7 +2,6 @@ import { Argument, Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT } from "../../cli/command-line";
 
-/** The shells that completion supports. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 
 /** The hidden subcommand that a shell script calls: `email-security complete -- WORD…`. */
@@ -42,7 +41,6 @@ declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
 }`;
 
-/** Builds the hidden subcommand that prints the candidates for the last word. */
 export function createCompleteCommand(createProgram: () => Command): Command {
   return new Command(COMPLETE_COMMAND).argument("[words...]").action(async (words: string[]) => {
     const { default: tab } = await import("@bomb.sh/tab/commander");

@@ -13,7 +13,6 @@ import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { LIST_NAMES, type ListName } from "../change/change-options";
 import type { CsvDifference } from "./csv-difference";
 
-/** Builds `email-security csv`, which converts between settings files and spreadsheet tables. */
 export function createCsvCommand(): Command {
   return addHelp(
     new Command("csv")

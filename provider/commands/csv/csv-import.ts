@@ -15,18 +15,15 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { type CsvDifference, compareCsvRow } from "./csv-difference";
 
 export interface CsvImport {
-  /** The rows added to the file. */
   readonly added: readonly CsvRow[];
   /** The rows that are already declared in the same way. */
   readonly unchanged: readonly CsvRow[];
   /** The differences from existing declarations, which stay unchanged. */
   readonly differences: readonly CsvDifference[];
-  /** The titles of ignored columns. */
   readonly ignoredColumns: readonly string[];
 }
 
 export interface CsvImportOptions extends CsvOptions, Pick<SettingsReadOptions, "today"> {
-  /** Whether to write nothing. */
   readonly dryRun?: boolean;
 }
 
@@ -34,8 +31,6 @@ export interface CsvImportOptions extends CsvOptions, Pick<SettingsReadOptions, 
  * Adds the rows of a table to a settings file, which is created if missing. Existing declarations, also in included files, stay unchanged;
  * differing rows are reported. Either all rows are added or none, and the resulting file is valid.
  *
- * @param bytes the table, see {@link readCsv}.
- * @param file the settings file.
  * @throws {CsvError} (`ERR_CSV`) with all mistakes by row and column; nothing was written.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) if the settings file is invalid.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) if it can't be edited or written.

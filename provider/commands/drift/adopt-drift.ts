@@ -13,7 +13,6 @@ import { validateRemovals } from "../../settings/removal-guard";
 import { quote } from "../../settings/text";
 import { type AdoptableKind, type AdoptionStep, planAdoption, type UnadoptedItem } from "./plan-adoption";
 
-/** The result of an adoption. */
 export interface Adoption {
   readonly files: readonly ChangedFile[];
   readonly steps: readonly AdoptionStep[];
@@ -28,7 +27,6 @@ export interface Adoption {
  * file changes that no run has applied yet. So do removals beyond the removal guard's threshold.
  *
  * @param kinds the kinds of drift to adopt. Default: `added`.
- * @param readFile reads a file as text.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents the edit.
  * @throws {OtherTenantError} if the files declare many entries and the tenant has none of them, so the key belongs to
  * another tenant.

@@ -4,7 +4,6 @@ import { type Transition, truncateByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 import { ADOPTABLE_KINDS, type AdoptionStep } from "./plan-adoption";
 
-/** Builds the commit message of an adoption, also for its reviewers: the changes, their authors and the lost information. */
 export function buildAdoptionMessage(steps: readonly AdoptionStep[]): ChangeMessage {
   const [firstStep] = steps;
   const value = firstStep?.items[0]?.value ?? "";
@@ -24,7 +23,6 @@ export function buildAdoptionMessage(steps: readonly AdoptionStep[]): ChangeMess
 
 const MAX_LISTED_STEPS = 100;
 
-/** Returns the transition of the files that a step causes. */
 export function getAdoptionTransition({ items }: AdoptionStep): Transition {
   // A changed scope is two items: the missing declared one, and the actual one.
   const [firstStep, last] = [items[0], items.at(-1)];

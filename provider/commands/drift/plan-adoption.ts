@@ -29,7 +29,6 @@ import { explainUnsafeAdoption } from "./unsafe-adoption";
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;
 
-/** One of {@link ADOPTABLE_KINDS}. */
 export type AdoptableKind = (typeof ADOPTABLE_KINDS)[number];
 
 /** A unit of adoption: all its edits apply, or none. */
@@ -258,7 +257,6 @@ class AdoptionPlanner implements AdoptionPlan {
     return { file: this.#getTargetFile(section), edit: { action: "add", section, element, note } };
   }
 
-  /** Returns the `protect` pattern that matches the declaration. */
   #findProtectPattern({ kind, key, text }: Declaration): string | undefined {
     const [list, { protect } = {}] =
       kind === "vip" ? [VIP_LIST_KIND, this.#settings.lists.vips] : [ENTRY_LIST_KIND, this.#settings.lists.entries];
@@ -297,7 +295,6 @@ class AdoptionPlanner implements AdoptionPlan {
   }
 }
 
-/** An element to add to a section. */
 interface ElementAddition {
   readonly section: Section;
   readonly element: SettingsElement;
@@ -338,7 +335,6 @@ function buildTenantElement({ there = {} }: DriftItem, one: Declaration): Settin
   );
 }
 
-/** Builds the edits that make a declaration match the tenant. */
 function buildDetailEdits({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
   return findDifferingDetails(there, one).map((name) => buildFieldEdit(one, name, there[name]));
 }

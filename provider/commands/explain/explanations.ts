@@ -9,7 +9,6 @@ import { SANDBOX_ERRORS } from "./sandbox-errors";
 import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./service-errors";
 import { TENANT_ERRORS } from "./tenant-errors";
 
-/** All error codes with their explanations, the source for `email-security explain` and the documentation. */
 export const EXPLANATIONS = {
   ...CONFIGURATION_ERRORS,
   ...SERVICE_ERRORS,
@@ -20,13 +19,11 @@ export const EXPLANATIONS = {
   ...SANDBOX_ERRORS,
 };
 
-/** An error code of this package. */
 export type ErrorCode = keyof typeof EXPLANATIONS;
 
 /** A code with an explanation: an error code, or a risk code that an error quotes. */
 export type ExplainableCode = ErrorCode | RiskCode;
 
-/** The topics of the codes, in the order of the list. */
 export const CODE_GROUPS: readonly { readonly title: string; readonly codes: readonly ExplainableCode[] }[] = [
   { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
   { title: "Service and connection", codes: getCodes(SERVICE_ERRORS) },
@@ -42,7 +39,6 @@ function getCodes<Key extends string>(errors: Readonly<Record<Key, Explanation>>
   return Object.keys(errors) as Key[];
 }
 
-/** Returns the explanation of a code. */
 export function getExplanation(code: ExplainableCode): Explanation {
   return isRiskCode(code) ? buildRiskExplanation(code) : EXPLANATIONS[code];
 }
@@ -57,7 +53,6 @@ export function parseCode(input: string): ExplainableCode | undefined {
   return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ErrorCode) : undefined;
 }
 
-/** Returns the closest code to a misspelled one. Undefined if none is similar. */
 export function findNearestCode(input: string): ExplainableCode | undefined {
   const stripPrefix = (code: string): string => code.replace(/^ERR_/i, "");
   const knownCodes = [...getCodes(EXPLANATIONS), ...RISK_CODES].map(stripPrefix);

@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of settings files, tables, plans and exports. */
 export const FILE_ERRORS = {
   ERR_SETTINGS_FILE: {
     means: "A settings file has errors; each is reported with its line. No request was sent to the service.",

@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of Pulumi, its stacks and its engine. */
 export const PULUMI_ERRORS = {
   ERR_PULUMI: {
     means: "The Pulumi CLI failed, or its output can't be used. The message quotes its output.",

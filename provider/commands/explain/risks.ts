@@ -2,7 +2,6 @@ import { OwnDomains } from "../../settings/own-domains";
 import { describeRisks, RISKS, type RiskCode, type RiskSubject } from "../../settings/risk";
 import type { Explanation } from "./explanation";
 
-/** Details that extend the general description of a risk. */
 interface RiskDetails {
   /** A sample entry with this risk, for a tenant with the own domain acme.example. */
   readonly sample: RiskSubject;

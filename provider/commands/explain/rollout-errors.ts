@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of rollouts, which apply one change to many tenants. */
 export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_TARGETS: {
     means:

@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of the sandbox, the service on this machine. */
 export const SANDBOX_ERRORS = {
   ERR_SANDBOX_PORT: {
     means: "The sandbox can't listen on the port.",

@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of the service and of the connection to it. */
 export const SERVICE_ERRORS = {
   ERR_AUTH: {
     means: "The service rejected the API key (status 401 or 403). Nothing was changed.",
@@ -266,7 +265,6 @@ export const SERVICE_ERRORS = {
   },
 } as const satisfies Explanations;
 
-/** Errors of configuration and arguments, before any request. */
 export const CONFIGURATION_ERRORS = {
   ERR_CONFIGURATION: {
     means:

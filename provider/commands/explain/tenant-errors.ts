@@ -1,6 +1,5 @@
 import type { Explanations } from "./explanation";
 
-/** Errors of resource operations at the tenant. */
 export const TENANT_ERRORS = {
   ERR_EXISTS: {
     means: "An entry already exists with arguments that differ from the declaration. Nothing was changed.",

@@ -5,7 +5,6 @@ const MAX_WIDTH = 100;
 /** The width without a terminal. */
 const DEFAULT_WIDTH = 80;
 
-/** Wraps text to the terminal's width, up to a readable maximum. */
 export function wrapParagraph(text: string, indent = ""): string {
   const width = Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, process.stdout.columns ?? DEFAULT_WIDTH));
   return wrapText(text, width - indent.length).join(`\n${indent}`);

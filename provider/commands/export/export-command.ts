@@ -67,7 +67,6 @@ interface ExportCommandOptions {
   readonly force: boolean;
 }
 
-/** Writes an export of the observed tenant. */
 type ExportWriter = (observed: ObservedState, client: SettingsClient) => Promise<void>;
 
 async function runExportCommand(options: ExportCommandOptions): Promise<ExitCode> {

@@ -11,9 +11,6 @@ type Files = ReadonlyMap<string, string>;
 /**
  * Lists the handwritten content of exported files that a new export would lose. A tenant stores no tickets, expiry dates or policy. Empty
  * if nothing is lost.
- *
- * @param filesBefore the texts of the existing files, by name.
- * @param filesAfter the texts of the new export, by name.
  */
 export function findExportLosses(filesBefore: Files, filesAfter: Files): readonly string[] {
   const [oldContent, newContent] = [parseContent(filesBefore), parseContent(filesAfter)];

@@ -19,7 +19,6 @@ import { OwnDomains } from "../../settings/own-domains";
 import { escapeUnprintableJson } from "../../settings/text";
 import { isAutoDetected } from "../../tenant";
 
-/** The options of {@link buildPulumiImportFile}. */
 export interface PulumiImportOptions {
   /** The tenant's own domains in canonical form, which identify risky entries. Default: none. */
   readonly ownDomains?: readonly string[];
@@ -32,9 +31,7 @@ export interface PulumiImportOptions {
 /** A tenant in the format of `pulumi import --file`. */
 export interface PulumiImportFile {
   readonly text: string;
-  /** The number of resources in the file. */
   readonly resources: number;
-  /** The number of entries that the resources import. */
   readonly entries: number;
   readonly vips: number;
   /** The number of imported entries with a note that their risk needs review. */
@@ -85,7 +82,6 @@ export function buildPulumiImportFile(observed: ObservedState, options: PulumiIm
   };
 }
 
-/** A resource in the format of `pulumi import --file`. */
 interface ImportResource {
   readonly type: string;
   readonly name: string;

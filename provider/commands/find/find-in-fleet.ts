@@ -1,11 +1,10 @@
 import { inspectSettings, type SettingsReadCache } from "../../files/read-settings";
-import { readEachTenant } from "../../fleet/read-each-tenant";
+import { type ReadEachTenantOptions, readEachTenant } from "../../fleet/read-each-tenant";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Target } from "../../rollout/model/target";
 import type { RequestContext } from "../../rollout/probing/target-client";
 import { assertAllowed } from "../../rollout/targets/assert-allowed";
-import type { ReadIdentityRecords } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantMatches } from "./find-schema";
@@ -18,18 +17,12 @@ import {
 } from "./find-tenant-matches";
 import type { Matcher } from "./matcher";
 
-/** The options of {@link findInFleet}. */
-export interface FindInFleetOptions {
+export interface FindInFleetOptions
+  extends Pick<ReadEachTenantOptions<never>, "concurrency" | "memory" | "onProgress"> {
   /** How to connect to the tenants; undefined if only the files are searched. */
   readonly reach: RequestContext | undefined;
-  /** The maximum number of tenants to read concurrently. */
-  readonly concurrency: number;
   /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
-  /** Receives the number of tenants that were read. */
-  readonly onProgress?: (count: number) => void;
-  /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadIdentityRecords;
 }
 
 /**

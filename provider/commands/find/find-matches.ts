@@ -25,7 +25,6 @@ import type { Matcher, QueryMatch } from "./matcher";
 /** The sources to search for one tenant; absent sources were not read. */
 export interface FindSources {
   readonly files?: Pick<SettingsReadResult, "draft" | "includedAt">;
-  /** Rows filtered by {@link isMatchingEntry}. */
   readonly rows?: readonly AllowDenyEntryRow[];
   /** VIPs filtered by {@link isMatchingVip}; absent if no mailbox is searched for. */
   readonly vips?: readonly VipEmployeeRow[];
@@ -123,7 +122,6 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
 
 const MATCH_ORDER: readonly MatchType[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
 
-/** The list name of VIPs. */
 const VIP_LIST = "vip";
 
 function getVipIdentity(email: string): Pick<FindSubject, "kind" | "key" | "value" | "entryType"> {
@@ -193,7 +191,6 @@ function buildDeclaredOccurrence(
   };
 }
 
-/** Returns the `include` lines from a file up to the requested one. */
 function getIncludeChain(file: string, includedAt: ReadonlyMap<string, Place>): readonly FileLine[] {
   const chain: FileLine[] = [];
   let includeLocation = includedAt.get(file);

@@ -23,18 +23,14 @@ export interface TenantSources {
   readonly name: string;
   readonly host?: string | undefined;
   readonly file?: string | undefined;
-  /** The result or error of {@link readMatchingRows}. */
   readonly tenant?: ReadOutcome<"rows", MatchingRows>;
   readonly stack?: ReadOutcome<"known", StackLists> & { readonly name: string };
-  /** Options for reading files. */
   readonly readOptions?: { readonly today?: string | undefined; readonly cache?: SettingsReadCache };
 }
 
-/** The matching rows of a tenant's lists. */
 export interface MatchingRows {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
-  /** The identity from the full lists. */
   readonly identity: TenantIdentity;
   /** Returns whether the full lists are of the tenant of an earlier reading; undefined if one of them doesn't identify a tenant. */
   readonly isTenantOf: (earlier: TenantIdentity) => boolean | undefined;
@@ -45,13 +41,11 @@ type ReadOutcome<Name extends string, T> =
   | ({ readonly [_ in Name]?: undefined } & { readonly error: unknown })
   | undefined;
 
-/** The options of {@link readMatchingRows}. */
 export interface MatchingRowsOptions {
   /** Called on the first response of the service. */
   readonly onAnswered?: () => void;
   /** The expected mailboxes; if given, VIPs are always read to verify the tenant. */
   readonly expected?: ExpectedMailboxes;
-  /** An earlier reading of the tenant, which is looked for among all rows. */
   readonly earlier?: TenantIdentity;
   /** Whether to read the VIPs also if the entries don't identify the tenant. Default: false. */
   readonly isIdentityNeeded?: boolean;

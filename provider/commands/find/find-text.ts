@@ -20,18 +20,12 @@ import type {
   TenantOccurrence,
 } from "./find-schema";
 
-/** The maximum number of tenants to name in a group. */
 const MAX_NAMES = 100;
 /** Long enough for an error that says which tenant a key belongs to, and how to fix that. */
 const MAX_MESSAGE_LENGTH = 1_000;
-/** The maximum number of read errors to list. */
 const MAX_READ_ERRORS = 20;
 
-/**
- * Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized.
- *
- * @param columns the width of the terminal.
- */
+/** Renders matches for a terminal. It groups tenants with identical matches. External text is sanitized. */
 export function renderFindText(report: FindReport, columns = 80): string {
   const lines: string[] = [];
   const addLine = (indent: number, text: string): void => {

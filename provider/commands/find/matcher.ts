@@ -3,7 +3,6 @@ import { type AddressRange, parseAddressBounds, parseAddressRange } from "../../
 import { CoverageIndex, isWildcard, listCoveringValues } from "../../settings/coverage";
 import type { FindQuery, MatchType } from "./find-schema";
 
-/** A match between an entry and the query. */
 export interface QueryMatch {
   readonly query: FindQuery;
   readonly matchType: MatchType;
@@ -53,7 +52,6 @@ export class Matcher {
     return [...byValue, ...newMatches, ...below];
   }
 
-  /** Returns the queries that a value is below. */
   #findQueriesAbove(value: string): readonly FindQuery[] {
     if (this.#parentQueries.size === 0 && this.#rangeQueries.length === 0) return [];
     const bounds = parseAddressBounds(value);
@@ -66,7 +64,6 @@ export class Matcher {
     );
   }
 
-  /** Returns what a wildcard or range covers. */
   #matchPattern(value: string): readonly QueryMatch[] {
     const isWildcardValue = isWildcard(value);
     if (!isWildcardValue && !/[/-]/.test(value)) return NO_MATCHES;

@@ -40,7 +40,6 @@ export function parseWildcardOrRange(text: string): EntryValue | undefined {
   return parseAddressRange(canonical) === undefined ? undefined : { canonical, entryType: "ip" };
 }
 
-/** Parses a value as typed by a person. */
 function parseQueryValue(text: string): EntryValue {
   const parsed = refang(text);
   if (parsed.ok) return parsed.value;

@@ -10,7 +10,6 @@ const FORMATS = ["text", "markdown", "json"] as const;
 
 type FleetStatusCommandOptions = FleetReadOptions & OutputOptions<(typeof FORMATS)[number]>;
 
-/** Builds `email-security fleet`, the read-only commands for all tenants. */
 export function createFleetCommand(): Command {
   return addHelp(
     new Command("fleet")

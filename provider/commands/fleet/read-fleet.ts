@@ -19,7 +19,6 @@ import type { Target, Targets } from "../../rollout/model/target";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
 
-/** The options for reading a fleet. */
 export interface FleetReadOptions extends SelectionOptions {
   readonly database?: readonly string[];
   readonly targets: string;
@@ -33,13 +32,11 @@ export interface FleetReadOptions extends SelectionOptions {
 export interface FleetReadResult {
   readonly status: FleetStatus;
   readonly isNotified: boolean;
-  /** All tenants in the targets file. */
   readonly targets: readonly Target[];
   /** The stacks of the tenants that the selection left out. */
   readonly unselectedStacks: ReadonlySet<string>;
 }
 
-/** Adds the options for reading a fleet. */
 export function addFleetReadOptions(command: Command): Command {
   return addSelectionOptions(command.addOption(createTargetsOption()))
     .option(
@@ -144,7 +141,6 @@ async function createFleetNotices(notify: NotificationSettings | undefined, file
   return new FleetNotices(notify, process.env, file);
 }
 
-/** Sends the notices, reports any failure, and returns whether all of them were sent. */
 async function sendNotices(
   status: FleetStatus,
   unselectedStacks: ReadonlySet<string>,

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { findRepository, getRepositoryPath, resolveLinks } from "../../files/repository";
 import { createGitPrograms } from "../../gitops/git";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 import { canPruneAny } from "../../settings/list-mode";
 import { quote } from "../../settings/text";
 import {
@@ -13,13 +13,10 @@ import {
   renderTopPipelineAdditions,
 } from "./nest-file";
 
-/** The hosts to write pipeline files for. */
 export const PIPELINES = ["github", "gitlab", "both", "none"] as const;
 
-/** The host to write pipeline files for: one of {@link PIPELINES}. */
 export type Pipelines = (typeof PIPELINES)[number];
 
-/** Options of {@link initRepository}. */
 export interface InitOptions {
   /** The directory to write; created if it does not exist. */
   readonly directory: string;
@@ -37,17 +34,12 @@ export interface InitOptions {
 }
 
 /** Thrown when the repository can't be written; nothing was written. `ERR_INIT` */
-export class InitError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_INIT", message, options);
-  }
-}
+export class InitError extends createErrorClass("ERR_INIT") {}
 
 const BASELINE = "settings/baseline.yaml";
 
 const TEMPLATE_TENANT = "acme";
 
-/** The files that `init` wrote, and the lines that a person must add to existing files. */
 export interface InitResult {
   /** The directory where hosts look for their files: the top of the git repository, or the directory itself outside a repository. */
   readonly top: string;
@@ -62,7 +54,6 @@ export interface InitResult {
   readonly ignoringRepository?: string;
 }
 
-/** Lines to add to an existing file. */
 export interface FileAddition {
   /** Relative to the top. */
   readonly file: string;
@@ -130,16 +121,13 @@ async function isIgnored(repository: string, directory: string): Promise<boolean
   }
 }
 
-/** Maps files to their paths relative to the top. */
 function placeFiles(files: ReadonlyMap<string, string>, { directory }: Location, name: string): Map<string, string> {
   if (directory === "") return new Map(files);
   return new Map([...files].map(([path, text]) => adaptToSubdirectory(path, text, { directory, name })));
 }
 
-/** Paths where hosts look for code owners. */
 const CODEOWNERS_PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
-/** Removes files that the repository already has, and returns the lines to add to them. */
 function keepSharedFiles(
   files: Map<string, string>,
   { top, directory }: Location,
@@ -193,7 +181,6 @@ function assertNoConflictingFiles({ top }: Location, paths: readonly string[]): 
   );
 }
 
-/** Lists the files below a directory, relative to it. */
 function listTemplateFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

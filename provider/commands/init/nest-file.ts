@@ -1,6 +1,5 @@
 import { quoteShellWord } from "../../settings/shell-word";
 
-/** The location of a tenant's directory in a larger repository. */
 export interface NestedLocation {
   /** The directory relative to the repository, such as `infra/mail`. */
   readonly directory: string;

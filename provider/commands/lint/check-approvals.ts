@@ -10,7 +10,6 @@ import { quote } from "../../settings/text";
 import { CommittedSettings } from "./committed-settings";
 import { type Approval, readApprovals } from "./read-approvals";
 
-/** Options of {@link checkApprovals}. */
 export interface ApprovalsOptions {
   /** The file with the host's response. */
   readonly file: string;
@@ -22,10 +21,8 @@ export interface ApprovalsOptions {
   readonly today?: string;
 }
 
-/** The result of {@link checkApprovals}. */
 export interface ApprovalsResult {
   readonly findings: readonly Finding[];
-  /** The number of added or altered entries and VIPs whose approval was checked. */
   readonly checked: number;
   /** The number of unchanged entries and VIPs; they need no new approval. */
   readonly unchanged: number;
@@ -216,7 +213,6 @@ async function explainUnproven(
   return `but ${login} approved commit ${shortCommit}, where it is different or missing; let them approve the current change`;
 }
 
-/** The most approvers that a message names. */
 const MAX_APPROVERS = 5;
 
 function buildApprovalFinding(code: string, declaration: DeclaredEntry | DeclaredVip, message: string): Finding {
@@ -229,7 +225,6 @@ function buildApprovalFinding(code: string, declaration: DeclaredEntry | Declare
   };
 }
 
-/** Finds the merge base of a change and its base revision. */
 async function findMergeBase(git: GitReader, base: string): Promise<string> {
   const problem = `--base ${quote(base)} isn't a commit of this repository`;
   const advice =

@@ -9,7 +9,6 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../../gitops/git";
 
-/** Settings files of one commit. */
 export class CommittedSettings {
   readonly #top: string;
   readonly #blobIds: ReadonlyMap<string, string>;
@@ -31,8 +30,6 @@ export class CommittedSettings {
   /**
    * Reads files of a commit and everything that they include there.
    *
-   * @param top the repository's top directory.
-   * @param commit its id.
    * @param files relative to the working directory; files that the commit lacks are skipped.
    * @throws {GitError} when the commit is missing here.
    */

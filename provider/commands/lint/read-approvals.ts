@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readRegularFile } from "../../machine/regular-file";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 
 /** A person whose latest decision on a change is an approval. */
@@ -12,11 +12,7 @@ export interface Approval {
 }
 
 /** Thrown when the approvals of a change can't be read. `ERR_APPROVALS` */
-export class ApprovalsError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_APPROVALS", message, options);
-  }
-}
+export class ApprovalsError extends createErrorClass("ERR_APPROVALS") {}
 
 /** Enough for thousands of reviews with their comments. */
 const MAX_BYTES = 32 * 1024 * 1024;

@@ -6,7 +6,6 @@ import { getFindingRule } from "../../files/finding-rules";
 import { isOutsideDirectory } from "../../files/repository";
 
 export interface SarifOptions {
-  /** The version of this package. */
   readonly version: string;
   /** The directory that paths in the log are relative to: the repository root. */
   readonly root: string;

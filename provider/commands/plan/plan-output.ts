@@ -8,7 +8,6 @@ import { renderPlanText } from "../../plan/render/plan-text";
 
 export type PlanFormat = "text" | "markdown" | "html" | "json";
 
-/** How much of a plan to render. */
 interface PlanRenderOptions {
   readonly all?: boolean;
   readonly failOn?: FailOnLevel;

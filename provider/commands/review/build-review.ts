@@ -21,7 +21,6 @@ import {
 } from "./undeclared-allows";
 import { addReasons, compareReviewItems, type Review, type TenantData } from "./worklist";
 
-/** Options of {@link buildReview}. */
 export interface ReviewOptions {
   /** The number of days before its expiry at which an item is reported. Default: 30. */
   readonly withinDays?: number;

@@ -22,7 +22,6 @@ export function findOutsideOwnerReason(
   };
 }
 
-/** Returns a reason if a VIP's mailbox is outside the organization's own domains. */
 export function findOutsideVipReason(
   declaration: DeclaredEntry | DeclaredVip,
   ownDomains: OwnDomains,

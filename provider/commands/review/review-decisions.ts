@@ -18,7 +18,6 @@ interface DecisionOptions extends ChangeOptions {
   readonly by?: string;
 }
 
-/** `email-security review keep`: records that an entry or VIP was reviewed and stays. */
 export function createReviewKeepCommand(): Command {
   const command = createDecisionCommand("keep", "Record that an entry or VIP was reviewed and stays");
   return addHelp(
@@ -38,7 +37,6 @@ export function createReviewKeepCommand(): Command {
   );
 }
 
-/** `email-security review extend`: postpones the expiry of an entry or VIP and records who decided. */
 export function createReviewExtendCommand(): Command {
   const command = createDecisionCommand("extend", "Extend an entry or VIP, and record who decided");
   return addHelp(

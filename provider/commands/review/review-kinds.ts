@@ -15,10 +15,8 @@ export const REVIEW_KINDS = [
   "targeted",
 ] as const;
 
-/** The reason for a review: one of {@link REVIEW_KINDS}. */
 export type ReviewKind = (typeof REVIEW_KINDS)[number];
 
-/** Titles of the kinds, for people. */
 export const REVIEW_TITLES: Readonly<Record<ReviewKind, string>> = {
   malicious: "Found malicious",
   reported: "Reported by users",

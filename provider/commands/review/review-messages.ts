@@ -4,7 +4,6 @@ import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
 import type { ReviewItem, ReviewReport } from "./review-schema";
 
-/** Explains the decisions and how to make them. */
 export const DECISION_HELP =
   "Decide with `email-security review keep`, `extend` or `drop`; decided entries leave this list. Included entries apply to other tenants too: `--baseline` decides for all of them, except on reasons from one tenant's mail.";
 

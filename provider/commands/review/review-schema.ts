@@ -1,68 +1,52 @@
 import { z } from "zod";
 import { placeSchema } from "../../plan/plan-schema";
-import { jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 
-/** The version of the review format. */
 export const REVIEW_FORMAT = 1;
 
-const itemSchema = z
-  .strictObject({
-    list: z.enum(["allow", "deny", "vip"]),
-    value: jsonTextField(
-      "The value or mailbox in canonical form; as the service reports it where no file declares it.",
-    ),
-    scope: jsonTextField("Of entries.").exactOptional(),
-    place: placeSchema.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
-    isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
-    comment: jsonTextField("Why it is here, as declared or as the tenant has it.").exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    expires: jsonTextField("The last day (UTC), or never.").exactOptional(),
-    reasons: z
-      .array(
-        z
-          .strictObject({
-            kind: z
-              .enum(REVIEW_KINDS)
-              .describe(
-                "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that exists only at the tenant. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
-              ),
-            evidence: jsonTextField("Printable sentences for people."),
-          })
-          .readonly(),
-      )
-      .readonly()
-      .describe("The worst first."),
-  })
-  .readonly()
-  .meta({ id: "ReviewItem", description: "An item to review, or a person who is targeted." });
+const itemSchema = jsonObject({
+  list: z.enum(["allow", "deny", "vip"]),
+  value: jsonTextField("The value or mailbox in canonical form; as the service reports it where no file declares it."),
+  scope: jsonTextField("Of entries.").exactOptional(),
+  place: placeSchema.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
+  isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
+  comment: jsonTextField("Why it is here, as declared or as the tenant has it.").exactOptional(),
+  ticket: z.string().exactOptional(),
+  owner: z.string().exactOptional(),
+  expires: jsonTextField("The last day (UTC), or never.").exactOptional(),
+  reasons: jsonArray(
+    jsonObject({
+      kind: z
+        .enum(REVIEW_KINDS)
+        .describe(
+          "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that exists only at the tenant. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
+        ),
+      evidence: jsonTextField("Printable sentences for people."),
+    }),
+    "The worst first.",
+  ),
+}).meta({ id: "ReviewItem", description: "An item to review, or a person who is targeted." });
 
 export type ReviewItem = z.infer<typeof itemSchema>;
 export type ReviewReason = ReviewItem["reasons"][number];
 
-export const reviewSchema = z
-  .strictObject({
-    format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
-    file: jsonTextField("The settings file, as it was named."),
-    host: jsonTextField("The service's. Absent if the tenant was not read.").exactOptional(),
-    today: jsonTextField("The day (UTC) by which it was judged."),
-    items: z.array(itemSchema).readonly().describe("The worst first."),
-    unread: z
-      .array(z.string())
-      .readonly()
-      .describe("Mail that could not be read, so that there may be more items to review: a printable sentence each."),
-    notKnown: z
-      .array(z.string())
-      .readonly()
-      .describe("Sources that were not read, or don't report it: a printable sentence each."),
-  })
-  .readonly()
-  .meta({
-    title: "Email security review",
-    description: "The tenant's settings that need a look, as `email-security review` writes them as JSON.",
-  });
+export const reviewSchema = jsonObject({
+  format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
+  file: jsonTextField("The settings file, as it was named."),
+  host: jsonTextField("The service's. Absent if the tenant was not read.").exactOptional(),
+  today: jsonTextField("The day (UTC) by which it was judged."),
+  items: jsonArray(itemSchema, "The worst first."),
+  unread: jsonArray(
+    z.string(),
+    "Mail that could not be read, so that there may be more items to review: a printable sentence each.",
+  ),
+  notKnown: jsonArray(z.string(), "Sources that were not read, or don't report it: a printable sentence each."),
+}).meta({
+  title: "Email security review",
+  description: "The tenant's settings that need a look, as `email-security review` writes them as JSON.",
+});
 
 export type ReviewReport = z.infer<typeof reviewSchema>;
 

@@ -5,11 +5,7 @@ import { REVIEW_TITLES } from "./review-kinds";
 import { DECISION_HELP, formatItemDetails, formatReviewSummary, getItemNoun, UNREAD_HEADING } from "./review-messages";
 import type { ReviewReport } from "./review-schema";
 
-/**
- * Renders a review for a terminal, the worst first. Escapes control characters from outside.
- *
- * @param columns the terminal's width.
- */
+/** Renders a review for a terminal, the worst first. Escapes control characters from outside. */
 export function renderReviewText(report: ReviewReport, columns = 80): string {
   const lines: string[] = [];
   const addLine = (indent: number, text: string): void => {

@@ -46,7 +46,6 @@ export function findTenantReasons(
   return compactReasons(reasons);
 }
 
-/** Builds the reason for an allowed sender whose mail users reported. */
 export function buildReportedReason(reports: number, window: string): ReviewReason {
   return {
     kind: "reported",
@@ -104,7 +103,6 @@ function findOverdueReason(
   return { kind: "due", evidence };
 }
 
-/** Returns the creation time of the entry or VIP, as the service reports it. */
 function getStartTime(declaration: Declaration, { entries, vips }: ObservedState): number | undefined {
   if (declaration.kind === "vip") return parseInstant(vips.get(declaration.key)?.date_added);
   return parseInstant(entries.get(declaration.key)?.find(({ list }) => list === declaration.list)?.created_at);

@@ -87,7 +87,6 @@ function findMailReasons({ value, entry_type: entryType }: AllowDenyEntryRow, co
   ];
 }
 
-/** Formats who created the entry and when, if the service reports it. */
 function formatCreatedBy({ created_by: by, created_at: at }: AllowDenyEntryRow): string {
   if (!by && !at) return "";
   return `, created${by ? ` by ${excerpt(by)}` : ""}${at ? ` on ${excerpt(at, 40)}` : ""}`;

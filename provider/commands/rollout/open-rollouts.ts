@@ -12,15 +12,12 @@ import type { RolloutAction } from "../../rollout/journal/select-rollout";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
 
-/** Help text of the journal option for all rollout commands. */
 export const JOURNAL_HELP = "Use this rollout journal: a SQLite file, or postgres://… for several machines";
 
-/** Formats of a rollout's plan and report. */
 export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
 
 export type RolloutFormat = (typeof ROLLOUT_FORMATS)[number];
 
-/** Opens the journal that the options name and runs a callback with its rollouts. */
 export async function runWithRollouts(
   { database }: JournalOptions,
   callback: (rollouts: Rollouts) => Promise<ExitCode>,
@@ -93,7 +90,6 @@ export async function findRollout(
   }
 }
 
-/** Returns the terminal's width and whether it supports colours. */
 export function getTerminalOptions(): { readonly color: boolean; readonly width?: number } {
   const { columns } = process.stdout;
   return { color: shouldUseColor(process.stdout), ...(columns === undefined ? {} : { width: columns }) };

@@ -28,7 +28,6 @@ interface ShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMA
 
 type DiffOptions = Omit<ShowOptions, "tenant">;
 
-/** `rollout history`, `rollout show` and `rollout diff`: show past rollouts from the journal. Read-only. */
 export function createRolloutHistoryCommands(): readonly Command[] {
   return [
     addHelp(

@@ -22,7 +22,6 @@ import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./open-rollouts";
 
-/** Shows planning progress. */
 export class PlanningProgress {
   readonly #progress = new SlowProgress("Planning");
 
@@ -30,7 +29,6 @@ export class PlanningProgress {
     this.#progress.report(`Planning: ${count} of ${total} tenants`);
   }
 
-  /** Shows how many tenants' mail was queried. */
   reportMailRead(count: number, total: number): void {
     this.#progress.report(`Reading mail: ${count} of ${total} tenants`);
   }
@@ -40,14 +38,12 @@ export class PlanningProgress {
   }
 }
 
-/** A rollout in a list of rollouts. */
 export interface ListedRollout {
   readonly record: RolloutRecord;
   readonly tally: RolloutTally | undefined;
   readonly isLocked: boolean;
 }
 
-/** Formats rollouts, one per line. */
 export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
   if (rollouts.length === 0) return "There are no rollouts.\n";
   const states = rollouts.map(({ record: { state }, isLocked }) =>
@@ -139,13 +135,11 @@ export class RolloutScreen {
     else this.#view.handleEvent(event);
   }
 
-  /** Prints a message next to the progress. */
   log(line: string): void {
     if (this.#view === undefined) console.error(sanitizeMultiline(line));
     else this.#view.log(line);
   }
 
-  /** Removes the screen. */
   close(): void {
     this.#view?.end();
   }

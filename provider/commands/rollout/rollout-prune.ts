@@ -13,7 +13,6 @@ interface PruneOptions extends JournalOptions {
   readonly yes?: boolean;
 }
 
-/** `rollout prune`: removes old rollouts to keep the journal small. Changes no tenant. */
 export function createRolloutPruneCommand(): Command {
   return addHelp(
     addJournalOption(new Command("prune"), JOURNAL_HELP)

@@ -27,7 +27,6 @@ const ROLLBACK_EXIT_CODES = {
   2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file now describes differently or whose key opens another one`,
 } as const;
 
-/** `rollout rollback`: returns tenants to their state before a rollout. */
 export function createRollbackCommand(): Command {
   return addHelp(
     addRunOptions(addSelectionOptions(new Command("rollback")))

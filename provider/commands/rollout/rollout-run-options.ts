@@ -21,7 +21,6 @@ export interface Consent {
   readonly failOn?: FailOnLevel;
 }
 
-/** Exit codes of commands that change tenants. */
 export const ROLLOUT_EXIT_CODES = {
   0: "All tenants match their files, except skipped ones; or the changes of --only-expired or --revert-drift are applied",
   1: "An error occurred, or a tenant failed",
@@ -46,7 +45,6 @@ export function addRunOptions(command: Command): Command {
     .option("--events", "Print each event as a line of JSON");
 }
 
-/** Adds the parsed outputs for the plan or report to the options. */
 export function parseRunOptions<Options extends RolloutRunFlags>(options: Options): Options & RolloutRunOptions {
   const stdoutUse = options.events === true ? "--events" : undefined;
   return { ...options, outputs: parseOutputs(options, ROLLOUT_FORMATS, stdoutUse) };

@@ -21,7 +21,6 @@ interface SkipOptions extends JournalOptions {
   readonly targets: string;
 }
 
-/** `rollout skip`: makes rollouts skip tenants until somebody runs `rollout unskip`. Changes no tenant. */
 export function createRolloutSkipCommand(): Command {
   return addHelp(
     addJournalOption(new Command("skip"), JOURNAL_HELP)
@@ -46,7 +45,6 @@ export function createRolloutSkipCommand(): Command {
   );
 }
 
-/** `rollout unskip`: makes rollouts include skipped tenants again. Changes no tenant. */
 export function createRolloutUnskipCommand(): Command {
   return addHelp(
     addJournalOption(new Command("unskip"), JOURNAL_HELP)
@@ -145,7 +143,6 @@ async function skipAndPrint(rollouts: Rollouts, reason: string | undefined, requ
   return EXIT.clean;
 }
 
-/** Prints the effect on unfinished rollouts. */
 async function printAffectedRollouts(rollouts: Rollouts, { rollouts: tenantStates }: SkipResult): Promise<void> {
   for (const [id, rolloutTenants] of Map.groupBy(tenantStates, ({ rollout }) => rollout)) {
     const isLocked = await rollouts.isLocked(id);

@@ -14,7 +14,6 @@ interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;
 }
 
-/** `rollout status`: shows a rollout's progress. Read-only. */
 export function createRolloutStatusCommand(): Command {
   return addHelp(
     addOutputOptions(addJournalOption(new Command("status"), JOURNAL_HELP), ROLLOUT_FORMATS)

@@ -8,7 +8,6 @@ import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
 import { findRollout, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
 
-/** `rollout stop`: keeps a running rollout from starting more tenants. */
 export function createRolloutStopCommand(): Command {
   return addHelp(
     addJournalOption(new Command("stop"), JOURNAL_HELP)
@@ -27,7 +26,6 @@ export function createRolloutStopCommand(): Command {
   );
 }
 
-/** `rollout abandon`: ends an unfinished rollout for good. Changes no tenant. */
 export function createRolloutAbandonCommand(): Command {
   return addHelp(
     addJournalOption(new Command("abandon"), JOURNAL_HELP)

@@ -14,7 +14,6 @@ import { executeRollout, isPartial } from "./execute-rollout";
 import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
 
-/** Returns whether this format of the plan includes evidence from mail. */
 export function showsMailEvidence({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";
 }

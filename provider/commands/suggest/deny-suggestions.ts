@@ -17,11 +17,9 @@ import { buildRemovalEdits } from "./suggestion-edits";
 /** A domain registered at most this many days before its mail arrived was probably made for that mail. */
 const NEW_DOMAIN_DAYS = 180;
 
-/** A value to deny, and the evidence for it. */
 interface DenyTarget {
   readonly value: string;
   readonly entryType: EntryType;
-  /** The reason for denying a whole domain. */
   readonly domainReason?: string;
   readonly reports: ReportRecord[];
   /** Threats found malicious that stayed in a mailbox. */

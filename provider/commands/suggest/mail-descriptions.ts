@@ -8,14 +8,12 @@ import type { SuggestContext } from "./suggest-context";
 /** The evidence from mail and its window, such as "in the last 30 days". */
 export type MailContext = Pick<SuggestContext, "base" | "window">;
 
-/** Describes detections and reports in sentences. */
 export function describeMail(context: MailContext, evidence: Evidence | undefined): string {
   const { reports = 0, reportVerdicts = [] } = evidence ?? {};
   const reportText = `Users reported mail from it ${formatCount(reports, "time")}${formatNamedCounts(reportVerdicts)}.`;
   return joinSentences(describeDetections(context, evidence), reports === 0 ? "" : reportText);
 }
 
-/** Describes the service's detections in a sentence. */
 export function describeDetections({ base, window }: MailContext, evidence: Evidence | undefined): string {
   if (evidence === undefined || base.threats === undefined) {
     return "The service's detections could not be read.";
@@ -44,12 +42,10 @@ function formatNamedCounts(counts: readonly NamedCount[]): string {
   return `: ${counts.map(({ name, count }) => `${count} ${sanitizeLine(name)}`).join(", ")}`;
 }
 
-/** Returns "was" for one and "were" for other counts. */
 export function getPastVerb(count: number): string {
   return count === 1 ? "was" : "were";
 }
 
-/** Joins the non-empty texts with spaces. */
 export function joinSentences(...texts: readonly (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined && text !== "").join(" ");
 }

@@ -88,7 +88,6 @@ export class SuggestContext {
     return this.#allowedParents.has(domain) || covering.some((name) => this.isListed("allow", name));
   }
 
-  /** Returns the declarations of a value's expired allows. */
   getExpiredAllows(value: string): readonly DeclaredEntry[] {
     return this.#expiredAllows.get(value) ?? [];
   }
@@ -102,7 +101,6 @@ export class SuggestContext {
     return this.#protectPatterns.some((pattern) => pattern.matches({ list, value }));
   }
 
-  /** Returns the file for a new entry of a section. */
   getTargetFile(section: Section): string {
     return findOwnFile(section, this.settings, (file) => this.#sectionFiles.has(`${section} ${file}`));
   }
@@ -125,12 +123,10 @@ export class SuggestContext {
     return collectEvidence(this.base, { kind: "entry", value, entryType });
   }
 
-  /** Returns the date that is this many days after today. */
   getFutureDate(days: number): string {
     return new Date(Date.parse(this.settings.today) + days * DAY_MS).toISOString().slice(0, 10);
   }
 
-  /** The last day of an extended allow. */
   get extensionDate(): string {
     return this.getFutureDate(Math.min(EXTENSION_DAYS, this.settings.policy.maxDays ?? EXTENSION_DAYS));
   }

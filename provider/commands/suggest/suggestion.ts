@@ -1,7 +1,6 @@
 import type { FileEdit } from "../../files/edit-files";
 import type { Place } from "../../files/finding";
 
-/** The kinds of suggestions. */
 export const SUGGESTION_KINDS = [
   "vip",
   "deny",
@@ -11,7 +10,6 @@ export const SUGGESTION_KINDS = [
   "shadowed",
 ] as const;
 
-/** The kind of a suggestion: one of {@link SUGGESTION_KINDS}. */
 export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
 
 /** A suggested change to the settings files, with evidence. Its texts are safe to print. */
@@ -21,7 +19,6 @@ export interface Suggestion {
   readonly value: string;
   /** The action, such as `Deny evil.example`. */
   readonly action: string;
-  /** Sentences with the evidence and its gaps. */
   readonly evidence: string;
   /** The present declaration, for suggestions about declared entries. */
   readonly place?: Place;
@@ -29,7 +26,6 @@ export interface Suggestion {
   readonly edits: readonly FileEdit[];
 }
 
-/** Options of {@link suggest}. */
 export interface SuggestOptions {
   /** The minimum number of threats to a person for suggesting a VIP. Default: 5. */
   readonly minThreats?: number;

@@ -24,7 +24,6 @@ import { printNextRollout } from "./next-rollout";
 import { createTenantRemoveCommand } from "./tenant-remove-command";
 import { createTenantRenameCommand } from "./tenant-rename-command";
 
-/** `email-security tenant`: adds, renames and removes tenants in the targets file. */
 export function createTenantCommand(): Command {
   return addHelp(
     new Command("tenant")

@@ -309,7 +309,6 @@ async function reportTenantSkip(
   });
 }
 
-/** Ends the skip of a tenant whose stack is gone. */
 async function endRemovedTenantSkip(
   removal: TenantRemoval,
   { database: databaseOption }: RemoveOptions,

@@ -7,7 +7,6 @@ interface RequestPattern {
   readonly pattern: RegExp;
   /** Whether the pattern matches the first line. Default: any line; the last match is the host's. */
   readonly isSubject?: true;
-  /** Whether only merge commits use the format. */
   readonly isMergeOnly?: true;
 }
 

@@ -6,10 +6,8 @@ import { parseChangeRequests } from "./change-requests";
 import { type CommitGraph, getCommitter, parseTrailers, readCommits } from "./commits";
 import type { ElementChange } from "./diff-elements";
 
-/** A change with its commit. */
 export type CommittedChange = ElementChange & { readonly commit: string };
 
-/** Adds commit details to changes: author, date and request. */
 export async function buildHistoryEvents(
   git: GitReader,
   changes: readonly CommittedChange[],

@@ -123,7 +123,6 @@ function parseRawDiff(output: string): readonly CommitFiles[] {
   return commits;
 }
 
-/** Reads the metadata and messages of commits, by id. */
 export async function readCommits(git: GitReader, ids: readonly string[]): Promise<ReadonlyMap<string, CommitInfo>> {
   const texts = new Map<string, CommitInfo>();
   for await (const { id, content } of git.readObjects([...new Set(ids)])) {
@@ -154,7 +153,6 @@ function parsePerson(head: string, role: "author" | "committer"): readonly [name
   return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];
 }
 
-/** The ancestry of commits. */
 export class CommitGraph {
   readonly #parents: ReadonlyMap<string, readonly string[]>;
   /** Commits in topological order: children before their parents. */

@@ -1,6 +1,5 @@
 import type { FileElement, HistoryEvent } from "../../gitops/why-schema";
 
-/** A change of one element. */
 export type ElementChange = Pick<HistoryEvent, "before" | "after" | "include" | "isUndoneByMerge">;
 
 /** Returns the differences: first compares elements at the same path, then pairs the remaining ones as moves. */

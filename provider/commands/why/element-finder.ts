@@ -26,7 +26,6 @@ export class ElementFinder {
     return this.#unreadableCount;
   }
 
-  /** Returns a file's includes as written. */
   findIncludes(text: Buffer): readonly string[] {
     // Most lists are long and include nothing.
     if (!text.includes("include")) return [];

@@ -40,7 +40,6 @@ export class FileVersions {
     return { elements: this.#finder.findElements(content), includes: this.#finder.findIncludes(content) };
   }
 
-  /** Returns the changes of the value that a commit made in some files. */
   getChanges(files: CommitFiles["files"]): readonly ElementChange[] {
     const before: FileElement[] = [];
     const after: FileElement[] = [];

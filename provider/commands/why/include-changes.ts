@@ -23,7 +23,6 @@ const MAX_DEPTH = 8;
  * Returns the elements that a new or removed `include` line added or removed: those of the included file and of its own includes. Leaves
  * out elements that the top file still reaches through another include.
  *
- * @param topPath the requested settings file.
  * @param read reads a file before or after the change; undefined if it did not exist.
  * @returns the events, and the files that are no longer included and contained the value: their history is relevant too.
  */

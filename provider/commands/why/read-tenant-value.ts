@@ -19,7 +19,6 @@ import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-val
 import { omitUndefined } from "../../settings/omit-undefined";
 import { estimateEntryRemoval } from "./entry-removal-estimate";
 
-/** Options for querying the tenant. */
 export interface TenantValueOptions {
   /** The number of days of mail to read; 0 reads none. */
   readonly days: number;

@@ -25,7 +25,6 @@ const MAX_BYTES = 6 * 1024 ** 3;
  * file's history comes from its own repository, independent of the working directory: submodules and nested repositories have their own
  * histories. Reads every version of the files once. Never throws: reports the gaps instead.
  *
- * @param files paths, relative to the working directory.
  * @param value in canonical form.
  */
 export async function readValueHistory(

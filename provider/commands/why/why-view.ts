@@ -36,13 +36,11 @@ export interface WhyView {
   readonly sections: readonly WhySection[];
 }
 
-/** The content below one heading. */
 export interface WhySection {
   readonly title: SafeText;
   readonly lines: readonly WhyLine[];
 }
 
-/** Builds the view of a story. */
 export function buildWhyView(story: WhyStory): WhyView {
   const { value, file, tenant, at, above, missing } = story;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>

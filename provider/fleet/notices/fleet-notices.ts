@@ -12,7 +12,6 @@ import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";
 import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./unsent-changes";
 
-/** The result of sending notices. */
 export interface NoticeResult {
   /** The reason why a receiver did not get a notice, as a sentence. */
   readonly problem?: string;
@@ -29,7 +28,6 @@ export class FleetNotices {
   readonly #hasReceivers: boolean;
 
   /**
-   * @param notify the `notify` section of the targets file.
    * @param file stores what the receivers were notified about.
    * @throws {ConfigurationError} if the address of a receiver isn't valid, or the file holds something else. No tenant has been read then.
    */
@@ -87,7 +85,6 @@ export class FleetNotices {
   }
 }
 
-/** The maximum number of names and changes in a notice. */
 const MAX_ITEMS = 20;
 
 function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
@@ -149,7 +146,6 @@ function buildExpiryNotice(status: FleetStatus, { expiring }: UnsentChanges): No
 
 type NoticeChange = NonNullable<Notice["changes"]>[number];
 
-/** The signs of a notice's changes, by kind of difference. */
 const NOTICE_SIGNS: Readonly<Record<FleetDifference["what"], NoticeChange["sign"]>> = {
   added: "add",
   changed: "change",

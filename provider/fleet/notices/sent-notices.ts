@@ -3,22 +3,21 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
+import { jsonArray, jsonObject } from "../../settings/json-fields";
 import { quote, sanitizeLine } from "../../settings/text";
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-const hashesSchema = z.array(z.string().max(100)).readonly();
+const hashesSchema = jsonArray(z.string().max(100));
 
-const sentNoticesSchema = z
-  .strictObject({
-    format: z.literal(1),
-    /** By stack. */
-    drift: z.record(z.string(), hashesSchema).readonly(),
-    /** The `acceptedSeq` of the tenants with drift, by stack. Absent: nobody accepted another tenant there. */
-    accepted: z.record(z.string(), z.int().min(1)).readonly().exactOptional(),
-    ends: hashesSchema,
-  })
-  .readonly();
+const sentNoticesSchema = jsonObject({
+  format: z.literal(1),
+  /** By stack. */
+  drift: z.record(z.string(), hashesSchema).readonly(),
+  /** The `acceptedSeq` of the tenants with drift, by stack. Absent: nobody accepted another tenant there. */
+  accepted: z.record(z.string(), z.int().min(1)).readonly().exactOptional(),
+  ends: hashesSchema,
+});
 
 /** The present facts that receivers were notified about, as hashes. The file therefore reveals nothing about the contents of tenants. */
 export type SentNotices = z.output<typeof sentNoticesSchema>;

@@ -19,7 +19,6 @@ export class SiteBuilder {
 
   /**
    * @param path the directory of the site, which is created if necessary.
-   * @param source the targets file.
    * @param includesMail whether the tenants' mail is read too.
    * @throws {ConfigurationError} if the directory can't be used. No tenant has been read then.
    */
@@ -34,12 +33,10 @@ export class SiteBuilder {
     return this.#directory.unreadableRuns;
   }
 
-  /** Adds the declarations of one tenant's files. */
   onFiles(name: string, settings: Settings): void {
     this.#store.addDeclared(name, settings);
   }
 
-  /** Adds the actual entries of one tenant. */
   onObserved(name: string, observed: ObservedState): void {
     this.#store.addObserved(name, observed);
     this.#ages.add(name, observed);

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
+import { jsonArray } from "../../settings/json-fields";
 import { quote, sanitizeLine } from "../../settings/text";
 import { getRunFileName, parseSiteRun, type SiteRun, selectRetainedRuns } from "./data/site-runs";
 import { isSitePath } from "./pages/paths";
@@ -20,7 +21,7 @@ const MAX_MARKER_BYTES = 32 * 1024 * 1024;
 const MAX_RUN_BYTES = 256 * 1024;
 const HOUR_MS = 3_600_000;
 
-const markerSchema = z.object({ format: z.literal(1), files: z.array(z.string()).readonly() }).readonly();
+const markerSchema = z.object({ format: z.literal(1), files: jsonArray(z.string()) }).readonly();
 
 /** The directory of a present or future site. */
 export interface SiteDirectory {

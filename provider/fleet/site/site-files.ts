@@ -83,7 +83,6 @@ export function* generateSiteFiles(data: SiteData): Generator<SiteFile> {
   yield ["index.html", renderOverviewPage(layout, data)];
 }
 
-/** Builds the data about tenants that the search needs. */
 function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]) {
   const toTenantData = ({ name, syncStatus }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
@@ -99,7 +98,6 @@ function buildFleetData({ status, entries }: SiteData, chunks: readonly string[]
   };
 }
 
-/** Returns the data files that contain a tenant's entries. */
 function getChunkFiles({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
   const needed = new Set<number>();
   for (const [first, last] of [...ranges, ...unlike.map(([entry]) => [entry, entry] as const)]) {

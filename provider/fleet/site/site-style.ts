@@ -1,6 +1,5 @@
 import { BASE_STYLE, FILTERS_STYLE } from "../../render/html-style";
 
-/** The style sheet of a site: the styles of all pages, and those of its own pages. */
 export const SITE_STYLE = `${BASE_STYLE}${FILTERS_STYLE}
 main, header, footer { max-width: 76rem; }
 header { padding-top: 1rem; }

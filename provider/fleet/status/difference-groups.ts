@@ -9,7 +9,6 @@ export interface DifferenceGroup {
   readonly members: readonly { readonly tenant: TenantStatus; readonly difference: FleetDifference }[];
 }
 
-/** The kinds of a tenant's differences. */
 export type DifferenceKind = "drift" | "behind" | "unattributed";
 
 /**

@@ -24,7 +24,6 @@ export class FileFindings {
     this.#until = until;
   }
 
-  /** Adds the facts about one tenant's files. */
   add(name: string, settings: Settings, findings: readonly Finding[]): void {
     for (const entry of [...settings.entries, ...settings.vips, ...settings.expired]) {
       const { expires } = entry;
@@ -46,7 +45,6 @@ export class FileFindings {
     }
   }
 
-  /** Sorts the names of each fact's tenants. */
   sortTenants(names: readonly string[]): void {
     const order = new Map(names.map((name, index) => [name, index]));
     for (const { tenants } of [...this.#expiring.values(), ...this.#findings.values()])

@@ -10,7 +10,6 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";
 
-/** The options of {@link FormerStacks}. */
 export interface FormerStacksOptions {
   /** The stacks of all tenants of the targets file. */
   readonly declaredStacks: ReadonlySet<string>;

@@ -12,16 +12,15 @@ import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isAddressWideFailure } from "../../rollout/probing/address-health";
-import type { RequestContext } from "../../rollout/probing/target-client";
 import { assertAllowed } from "../../rollout/targets/assert-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
-import { type ReadIdentityRecords, SameTenantError } from "../../rollout/targets/tenant-conflicts";
+import { SameTenantError } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { formatAddress, normalizeAddress, type TenantIdentity } from "../../settings/tenant-identity";
 import { isStoredRow } from "../../tenant";
-import { readEachTenant, type TenantReadResult } from "../read-each-tenant";
+import { type ReadEachTenantOptions, readEachTenant, type TenantReadResult } from "../read-each-tenant";
 import { AppliedSettings } from "./applied-settings";
 import { FileFindings } from "./file-findings";
 import { FormerStacks } from "./former-stacks";
@@ -29,28 +28,21 @@ import type { StackState, StackStates } from "./stack-states";
 import { FLEET_STATUS_FORMAT, type FleetStatus, type SyncStatus, type TenantStatus } from "./status-schema";
 import { compareTenant, type LastRolloutLists, type TenantDifferences } from "./tenant-differences";
 
-/** The options of {@link readFleetStatus}. */
-export interface FleetStatusOptions {
+export interface FleetStatusOptions
+  extends Pick<ReadEachTenantOptions<never>, "reach" | "concurrency" | "memory" | "onProgress"> {
   readonly file: string;
   readonly project: string;
-  readonly reach: RequestContext;
   /** The rollouts of the journal; undefined if there is none. */
   readonly lastApplied: LastAppliedRollouts | undefined;
-  /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadIdentityRecords;
   /** Reads the states of stacks. Default: no state can be read. */
   readonly stackStates?: StackStates;
   /** The stacks of all tenants of the targets file. Default: the stacks of the tenants to read. */
   readonly declaredStacks?: ReadonlySet<string>;
-  /** The maximum number of tenants to read concurrently. */
-  readonly concurrency: number;
   /** The day (UTC) for which expiry is evaluated. */
   readonly today: string;
   /** The last day (UTC) of the expiry dates to report. */
   readonly until: string;
   readonly now?: () => Date;
-  /** Receives the number of tenants that were read. */
-  readonly onProgress?: (count: number) => void;
   /** Receives data that the status doesn't contain. */
   readonly observer?: FleetObserver;
 }
@@ -59,7 +51,6 @@ export interface FleetStatusOptions {
 export interface FleetObserver {
   /** Receives the declarations of one tenant's files, if they are valid. */
   onFiles(name: string, settings: Settings): void;
-  /** Receives the actual state of one tenant. */
   onObserved(name: string, onObserved: ObservedState): void;
   /**
    * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are

@@ -5,13 +5,11 @@ import { isOpenState } from "../../rollout/model/wave";
 import { excerpt, quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
-/** A next step, and its command. */
 export interface StatusAdvice {
   readonly why: string;
   readonly command?: string;
 }
 
-/** The maximum number of tenants to name in a command. */
 const MAX_COMMAND_NAMES = 5;
 
 /**

@@ -2,7 +2,6 @@ import { formatCount, formatMinute } from "../../render/safe-text";
 import { excerpt, sanitizeLine } from "../../settings/text";
 import { type FleetStatus, SYNC_STATUSES, type SyncStatus } from "./status-schema";
 
-/** How the summary describes tenants with each status. */
 export const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
   "key-wrong": "with a wrong key",
   unreachable: "unreachable",
@@ -14,7 +13,6 @@ export const SYNC_STATUS_TEXTS: Readonly<Record<SyncStatus, string>> = {
   "in-sync": "in sync",
 };
 
-/** Builds the first lines of a fleet's status. */
 export function buildStatusSummary({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
   const counts = SYNC_STATUSES.toReversed().flatMap((syncStatus) => {
     const many = tenants.filter((tenant) => tenant.syncStatus === syncStatus).length;

@@ -12,8 +12,6 @@ const MAX_WIDTH = 100;
 /**
  * Renders a fleet's status for a terminal. Values from outside are sanitized.
  *
- * @param columns the width of the terminal.
- * @param commands the commands of the next steps.
  * @param targets the tenants, whose addresses and key sources appear in the commands.
  */
 export function renderStatusText(

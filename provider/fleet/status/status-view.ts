@@ -47,7 +47,6 @@ export interface StatusPoint {
   readonly withoutTenants: { readonly head: string; readonly details: readonly string[] };
 }
 
-/** The maximum number of points to show of each section. */
 const MAX_POINTS = 30;
 /** Long enough for an error that says which key opens which tenant, and what to do about it. */
 const MAX_MESSAGE_LENGTH = 1_000;
@@ -56,7 +55,6 @@ const MAX_NAMES = 8;
 /** The maximum number of tenants to name for a point that somebody has to fix in each tenant. */
 export const MAX_NAMES_TO_FIX = 100;
 
-/** Builds the view of a fleet's status. A point that several tenants share appears once. */
 export function buildStatusView(status: FleetStatus): StatusView {
   const { tenants, until } = status;
   const over = status.ends.filter(({ isOver }) => isOver);
@@ -292,7 +290,6 @@ function formatOptionalText(text: string | undefined): string {
   return text === undefined ? "none" : quote(toSingleLine(text), 300);
 }
 
-/** Describes the authors and times of the entries in all tenants of a group. */
 function describeAuthors(members: DifferenceGroup["members"]): string {
   const all = members.map(({ difference: { there = {} } }) => there);
   const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];

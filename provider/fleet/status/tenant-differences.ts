@@ -13,7 +13,6 @@ import { findEntryRisks } from "../../settings/risk";
 import { isStoredRow } from "../../tenant";
 import type { FleetDifference } from "./status-schema";
 
-/** The differences between a tenant and its files, by cause. */
 export interface TenantDifferences {
   /** The changes that somebody made at the tenant. */
   readonly drift: readonly FleetDifference[];
@@ -28,7 +27,6 @@ export interface TenantDifferences {
 /** The reason why the declarations of a tenant's last rollout are unknown. */
 export type UnknownRolloutReason = "not-known" | "never-rolled-out";
 
-/** The declarations of a tenant's last rollout. */
 export type LastRolloutLists =
   | { readonly lists: StackLists; readonly unknownRollout?: undefined }
   /**

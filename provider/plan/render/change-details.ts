@@ -72,11 +72,9 @@ export interface ChangeDetail {
     | "declared"
     | "tenant";
   readonly text: SafeText;
-  /** Whether this detail raises the alarm. */
   readonly isAlarming?: boolean;
 }
 
-/** Builds the details about mail to or from an entry or VIP. */
 export function buildMailDetails(
   plan: Pick<Plan, "evidence">,
   change: Pick<PlanChange, "kind" | "evidence" | "alarm">,
@@ -121,7 +119,6 @@ function describeThreats(
   }${lastText}${recipientText}${letThroughText}.`;
 }
 
-/** Formats the actions on the threats, and their senders. */
 function describeActions({ kind }: Pick<PlanChange, "kind">, evidence: Evidence): SafeText {
   const actions = formatCounts(evidence.actions, evidence.threats);
   const senders = describeSenders(evidence, kind);

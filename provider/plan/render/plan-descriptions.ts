@@ -85,15 +85,12 @@ export function describeLine(location: Place | undefined): SafeText {
   return location === undefined ? [] : [untrusted(`${location.file}:${location.line}`)];
 }
 
-/** The heading of the override section. */
 export const OVERRIDES_HEADING = "Overrides of included files";
 
-/** Formats an override with its line. */
 export function describeOverride({ place, message }: Finding): SafeText {
   return safeText`${describeLine(place)}${place === undefined ? "" : ": "}${untrustedSentence(message)}`;
 }
 
-/** Formats a finding: `error allow-free-mail: …`. */
 export function describeFinding({ level, code, message }: Finding): SafeText {
   return safeText`${level} ${untrusted(code)}: ${untrustedSentence(message)}`;
 }
@@ -122,7 +119,6 @@ function isKnownType(entryType: string): entryType is keyof typeof TYPE_LABELS {
 
 const TYPE_LABELS = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
 
-/** Formats who created the tenant's entry, and when. */
 export function describeCreation(before: PlanEntryState | undefined): SafeText {
   const authorText = before?.by === undefined ? [] : safeText` by ${untrusted(before.by)}`;
   const timeText = before?.at === undefined ? [] : safeText` on ${formatDay(before.at)}`;

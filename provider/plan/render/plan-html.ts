@@ -75,7 +75,6 @@ ${renderChangeGroup("Warnings", "warning", warnings, fullListHint)}
 ${renderChangeGroup("No risks found", "calm", others, fullListHint)}`;
 }
 
-/** The maximum number of changes without filters. */
 const FILTER_THRESHOLD = 6;
 
 export function renderTalliesHtml(totals: readonly ChangeCount[]): Html {
@@ -189,7 +188,6 @@ function renderChangeGroup(
 const MAX_GROUP_BYTES = 2_500_000;
 /** From this number on, the browser lays out only the visible changes, which is faster. */
 const MANY_CHANGES = 200;
-/** The maximum number of changes that are unfolded initially. */
 const MAX_OPEN_CHANGES = 50;
 
 function formatHidden(rest: readonly ChangeView[], fullListHint: string): string {
@@ -378,7 +376,6 @@ function renderPlanAside(
   }>${new Html(items)}</ul></div></details>`;
 }
 
-/** The byte limit for each list below the changes. */
 const MAX_ASIDE_BYTES = 500_000;
 
 function getKeys<K extends string>(record: Readonly<Record<K, unknown>>): K[] {

@@ -7,7 +7,6 @@ export const formatPlanJson = formatJson<Plan>;
 /**
  * Parses a plan from JSON.
  *
- * @param source the file name for error messages.
  * @throws {ConfigurationError} if the text isn't a valid plan, or has another format.
  */
 export function parsePlan(text: string, source: string): Plan {

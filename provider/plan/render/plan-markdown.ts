@@ -37,7 +37,6 @@ export const PLAN_COMMENT_MARKER = "<!-- email-security-plan -->";
 export interface PlanMarkdownOptions {
   /** The maximum length in characters and UTF-8 bytes; at least 32,768. Default: 65,536, the limit of GitHub. */
   readonly limit?: number;
-  /** The location of the whole plan: an https URL, or a name. */
   readonly artifact?: string;
 }
 
@@ -86,7 +85,6 @@ const MIN_LIMIT = 32_768;
 /** The bytes that a section summary needs: a heading, the counts and where to find the rest. */
 const MIN_SECTION_BYTES = 1_500;
 
-/** A part of a Markdown report. */
 export interface MarkdownSection {
   /** The maximum share of the limit, which leaves space for the last sections. */
   readonly maxShare: number;
@@ -94,46 +92,45 @@ export interface MarkdownSection {
   readonly render: (maxBytes: number) => string;
 }
 
+/** Returns the section of some items; none without items. */
+export function buildSection(
+  items: readonly unknown[],
+  maxShare: number,
+  render: MarkdownSection["render"],
+): MarkdownSection[] {
+  return items.length === 0 ? [] : [{ maxShare, render }];
+}
+
 function buildSections(view: PlanView, fullListHint: string): MarkdownSection[] {
-  const sections: MarkdownSection[] = [];
-  if (view.blockers.length > 0)
-    sections.push({
-      maxShare: 0.25,
-      render: (maxBytes) => renderBlockersMarkdown(view.blockers, maxBytes, fullListHint),
-    });
-  if (view.overrides.length > 0) {
-    sections.push({
-      maxShare: 0.15,
-      render: (maxBytes) => renderPlanOverrides(view.overrides, maxBytes, fullListHint),
-    });
-  }
-  sections.push(...buildChangeSections(view, fullListHint));
-  const asides: [title: string, lines: readonly SafeText[], hidden?: (count: number) => string][] = [
-    [
+  const { blockers, overrides, findings, expired, unmanaged, unmatchedDenies } = view;
+  const aside = (
+    title: string,
+    lines: readonly SafeText[],
+    describeHiddenCount?: (count: number) => string,
+    intro?: SafeText,
+  ): MarkdownSection[] =>
+    buildSection(lines, 0.15, (maxBytes) =>
+      renderAsideMarkdown(title, intro, lines, maxBytes, fullListHint, describeHiddenCount),
+    );
+  return [
+    buildSection(blockers, 0.25, (maxBytes) => renderBlockersMarkdown(blockers, maxBytes, fullListHint)),
+    buildSection(overrides, 0.15, (maxBytes) => renderPlanOverrides(overrides, maxBytes, fullListHint)),
+    buildChangeSections(view, fullListHint),
+    aside(
       "Findings on unchanged entries",
-      view.findings.map((finding) => safeText`${describeLine(finding.place)} ${describeFinding(finding)}`),
-    ],
-    [
-      "Expired",
-      view.expired.map(describeExpired),
-      (count) => describeHidden(view.expired.slice(-count).map(getExpiredTransition)),
-    ],
-    [
-      "Unmanaged",
-      view.unmanaged.map(describeUnmanaged),
-      (count) => describeHiddenUnmanaged(view.unmanaged.slice(-count)),
-    ],
-    ["Denies without a matching threat", view.unmatchedDenies?.keys.map(describeValue) ?? []],
-  ];
-  for (const [title, lines, describeHiddenCount] of asides) {
-    const intro = title.startsWith("Denies") ? view.unmatchedDenies?.words : undefined;
-    if (lines.length > 0)
-      sections.push({
-        maxShare: 0.15,
-        render: (maxBytes) => renderAsideMarkdown(title, intro, lines, maxBytes, fullListHint, describeHiddenCount),
-      });
-  }
-  return sections;
+      findings.map((finding) => safeText`${describeLine(finding.place)} ${describeFinding(finding)}`),
+    ),
+    aside("Expired", expired.map(describeExpired), (count) =>
+      describeHidden(expired.slice(-count).map(getExpiredTransition)),
+    ),
+    aside("Unmanaged", unmanaged.map(describeUnmanaged), (count) => describeHiddenUnmanaged(unmanaged.slice(-count))),
+    aside(
+      "Denies without a matching threat",
+      unmatchedDenies?.keys.map(describeValue) ?? [],
+      undefined,
+      unmatchedDenies?.words,
+    ),
+  ].flat();
 }
 
 /**
@@ -145,18 +142,14 @@ export function buildChangeSections(
   { dangers, accepted, warnings, others }: Pick<PlanView, "dangers" | "accepted" | "warnings" | "others">,
   fullListHint: string,
 ): MarkdownSection[] {
-  const groups = [
-    { title: "Danger", all: dangers, share: 0.6, form: renderChangeViews },
-    { title: "Risk accepted", all: accepted, share: 0.5, form: renderChangeViews },
-    { title: "Warnings", all: warnings, share: 0.4, form: renderChangeViews },
-    { title: "No risks found", all: others, share: 0.8, form: renderChangeTable },
-  ];
-  return groups
-    .filter(({ all }) => all.length > 0)
-    .map(({ title, all, share: maxShare, form }) => ({
-      maxShare,
-      render: (maxBytes) => form(title, all, maxBytes, fullListHint),
-    }));
+  const section = (title: string, changes: readonly ChangeView[], maxShare: number, render = renderChangeViews) =>
+    buildSection(changes, maxShare, (maxBytes) => render(title, changes, maxBytes, fullListHint));
+  return [
+    section("Danger", dangers, 0.6),
+    section("Risk accepted", accepted, 0.5),
+    section("Warnings", warnings, 0.4),
+    section("No risks found", others, 0.8, renderChangeTable),
+  ].flat();
 }
 
 function formatPlanHeader({ tenant, ...view }: PlanView): string {
@@ -320,7 +313,6 @@ function renderChangeTable(
   return `${renderWithinLimit(header, [changeViews.map((changeView) => () => `${formatChangeRow(changeView)}\n`)], maxBytes - closing.length, formatRest)}${closing}`;
 }
 
-/** The maximum number of rows that are unfolded initially. */
 const MAX_OPEN_ROWS = 20;
 
 function formatChangeRow({ change, sign, word, list, kind, details }: ChangeView): string {
@@ -363,7 +355,6 @@ function formatKinds(changeViews: readonly ChangeView[]): string {
     .join(", ");
 }
 
-/** Formats `in the artifact`, with its name or a link to it. */
 function formatArtifact(artifact: string | undefined): string {
   if (artifact === undefined) return "in the artifact";
   const url = getHttpsUrl(artifact);

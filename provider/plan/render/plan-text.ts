@@ -140,7 +140,6 @@ function renderUnremarkable(
   page.addText([fullListHint], { indent: INDENT });
 }
 
-/** Renders each change with one detail per line, in aligned columns. */
 function renderChanges(page: TextPage, changeViews: readonly ChangeView[], alarmStyle: Style): void {
   changeViews.forEach((changeView, index) => {
     if (index > 0 && (changeViews[index - 1]?.details.length ?? 0) > 0) page.addBlankLine();

@@ -44,10 +44,8 @@ export interface PlanView {
   readonly summary: string;
   readonly tallies: readonly ChangeCount[];
   readonly blockers: Plan["guards"];
-  /** Overrides by which this tenant weakens settings of included files. */
   readonly overrides: readonly Finding[];
   readonly dangers: readonly ChangeView[];
-  /** Changes with an accepted danger or warning. */
   readonly accepted: readonly ChangeView[];
   readonly warnings: readonly ChangeView[];
   /** Changes without findings or evidence against them. */
@@ -59,7 +57,6 @@ export interface PlanView {
   readonly expired: readonly ExpiredItem[];
   /** Denies that matched no threat; absent without a backtest. */
   readonly unmatchedDenies?: { readonly words: SafeText; readonly keys: readonly string[] };
-  /** The data that the plan is based on, one sentence each. */
   readonly basis: readonly SafeText[];
   /** Says how to list the unmanaged entries; empty if there are none. */
   readonly unmanagedNote: SafeText;
@@ -74,12 +71,10 @@ export interface ChangeCount {
   readonly count: number;
 }
 
-/** The view of one change. */
 export interface ChangeView {
   readonly change: PlanChange;
   readonly sign: "+" | "~" | "-";
   readonly word: ChangeSign;
-  /** `allow`, `deny`, `VIP`, `allow → deny`. */
   readonly list: string;
   /** `domain`, `IP address`, `mailbox`; with the scope if it isn't the default. */
   readonly kind: SafeText;
@@ -88,11 +83,6 @@ export interface ChangeView {
   readonly denies?: BacktestDeny;
 }
 
-/**
- * Builds the view of a plan.
- *
- * @param plan a new plan, or one parsed from JSON.
- */
 export function buildPlanView(plan: Plan): PlanView {
   const allows = indexByKey(plan.backtest?.allows ?? []);
   const denies = indexByKey(plan.backtest?.denies ?? []);
@@ -152,7 +142,6 @@ export function getPlanVerdict(status: PlanStatus, isComplete: boolean): string 
 /** Open risks come before accepted ones. */
 const STATUS_ORDER = ["danger", "warning", "accepted"] as const;
 
-/** Returns the status of a plan, for one tenant or for all. */
 export function getPlanStatus(
   isBlocked: boolean,
   severityCounts: Readonly<Record<(typeof STATUS_ORDER)[number], number>>,
@@ -211,7 +200,6 @@ function formatSource({ source, createdAt }: Plan): SafeText {
   return safeText`${sourceText}; ${stackText}; tenant read on ${formatMinute(createdAt)}`;
 }
 
-/** Formats the counts of a plan like Terraform. */
 export function formatPlanSummary({
   added,
   changed,
@@ -221,7 +209,6 @@ export function formatPlanSummary({
   return `Plan: ${formatNumber(added)} to add, ${formatNumber(changed)} to change, ${formatNumber(removed)} to remove.`;
 }
 
-/** Formats the counts that are no changes: `17 unchanged, 3 unmanaged.` */
 export function formatOtherCounts({ tallies }: Pick<PlanView, "tallies">): string {
   const otherCounts = tallies.filter(({ sign, word, count }) => sign === "" && (count > 0 || word === "unchanged"));
   return `${otherCounts.map(({ word, count }) => `${formatNumber(count)} ${word}`).join(", ")}.`;
@@ -325,7 +312,6 @@ function indexByKey<T extends { readonly key: string }>(items: readonly T[]): Re
   return new Map(items.map((one) => [one.key, one]));
 }
 
-/** Returns the lint findings that no change shows. */
 function getOtherFindings({ changes, findings }: Plan): Finding[] {
   const changeFindingIds = new Set<string>();
   const changedIds = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));

@@ -1,7 +1,5 @@
-/** The JSDoc of the sources, by name of the declaration. */
 export type DocIndex = Readonly<Record<string, DeclarationDoc>>;
 
-/** The JSDoc of one interface, class, function, type or constant. */
 export interface DeclarationDoc {
   readonly text: string;
   readonly members: Readonly<Record<string, MemberDoc>>;
@@ -11,7 +9,6 @@ export interface DeclarationDoc {
   readonly result?: string;
 }
 
-/** A property of an interface or a class. */
 export interface MemberDoc {
   readonly text: string;
   /** Its type, as written. */

@@ -17,7 +17,6 @@ import {
   toPascalCase,
 } from "./schema-types";
 
-/** The part of the package's manifest that its schema repeats. */
 export interface SourceManifest {
   readonly version: string;
   readonly description: string;
@@ -26,24 +25,20 @@ export interface SourceManifest {
   readonly repository: { readonly url: string };
 }
 
-/** A resource: its inputs and, in `properties`, its state. */
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
   /** Whether it consists of other resources and has no state of its own. */
   readonly isComponent?: true;
-  /** The filters for listing existing resources. */
   readonly listInputs?: ObjectSpec;
 }
 
-/** A function: its inputs, if any, and its outputs. */
 interface FunctionSpec {
   readonly description: string;
   readonly inputs?: ObjectSpec;
   readonly outputs: ObjectSpec;
 }
 
-/** A package in Pulumi's package schema. */
 export interface PackageSpec {
   readonly name: string;
   readonly displayName: string;
@@ -166,7 +161,6 @@ export function buildPackageSchema(
     return example === undefined ? text : `${text}\n\n${example}`;
   }
 
-  /** Builds a component from its class and the schema of its arguments. */
   function buildComponentSpec(name: string, schema: z.ZodObject): ResourceSpec {
     const { properties, required = [] } = types.buildObjectSpec(schema, "arguments");
     return {
@@ -191,7 +185,6 @@ export function buildPackageSchema(
     return { type: "object", properties };
   }
 
-  /** Builds a function from its definition, with the texts of the function of that name and of its types. */
   function buildFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
     const { text, args = "", result = "" } = getDoc(docs, name);
     const inputs = types.buildObjectSpec(definition.args, "arguments");
@@ -228,7 +221,6 @@ const PROVIDER_TYPES: Readonly<Record<string, TypeSpec & { readonly secret?: boo
 interface Repository {
   readonly url: string;
   readonly owner: string;
-  /** The full name, `owner/name`. */
   readonly path: string;
 }
 
@@ -240,7 +232,6 @@ function parseRepository({ repository }: SourceManifest): Repository {
   return { url: `https://github.com/${path}`, owner, path };
 }
 
-/** Returns the options of each SDK generator. */
 function buildLanguageOptions(description: string, repository: Repository): Readonly<Record<string, unknown>> {
   const goModule = `github.com/${repository.path}/sdk/go`;
   return {

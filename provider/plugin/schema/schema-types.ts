@@ -5,10 +5,8 @@ import { ENTRY_LISTS, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../settings/a
 import { LIST_MODES, VIP_LIST_MODES } from "../../settings/list-mode";
 import { type DocIndex, getDoc } from "./doc-index";
 
-/** The module of the package's types, which their tokens start with. */
 export const MODULE = "email-security:index";
 
-/** A type of Pulumi's package schema, or a reference to a named one. */
 export interface TypeSpec {
   readonly type?: string;
   readonly $ref?: string;
@@ -17,7 +15,6 @@ export interface TypeSpec {
   readonly oneOf?: readonly TypeSpec[];
 }
 
-/** A property: its type and description. */
 export interface PropertySpec extends TypeSpec {
   readonly description?: string;
   readonly secret?: boolean;
@@ -25,7 +22,6 @@ export interface PropertySpec extends TypeSpec {
   readonly willReplaceOnChanges?: boolean;
 }
 
-/** An object: the arguments or the result of a function, or a named type. */
 export interface ObjectSpec {
   readonly description?: string;
   readonly type?: "object";
@@ -33,7 +29,6 @@ export interface ObjectSpec {
   readonly required?: readonly string[];
 }
 
-/** The values of a named type. */
 interface EnumSpec {
   readonly description: string;
   readonly type: "string";
@@ -48,7 +43,6 @@ interface EnumChoice {
   readonly name: string;
   readonly values: readonly string[];
   readonly docName: string;
-  /** Whether other values are accepted too. */
   readonly isOpen?: boolean;
 }
 
@@ -64,7 +58,6 @@ const ENUM_CHOICES: Readonly<Record<string, readonly EnumChoice[]>> = {
   entityType: [{ name: "EntityType", values: ENTITY_TYPES, docName: "ENTITY_TYPES" }],
 };
 
-/** The part of zod's JSON Schema that describes the type. */
 interface JsonSchema {
   readonly type?: string;
   readonly title?: string;
@@ -75,7 +68,6 @@ interface JsonSchema {
   readonly required?: readonly string[];
 }
 
-/** Builds the properties of zod schemas, with the named types that they need. */
 export class SchemaTypes {
   readonly #docs: DocIndex;
   readonly #types = new Map<string, ObjectSpec | EnumSpec>();
@@ -84,7 +76,6 @@ export class SchemaTypes {
     this.#docs = docs;
   }
 
-  /** The named types so far, by token. */
   get namedTypes(): Readonly<Record<string, ObjectSpec | EnumSpec>> {
     return Object.fromEntries([...this.#types].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
@@ -127,7 +118,6 @@ export class SchemaTypes {
     });
   }
 
-  /** Builds the type of an argument whose values are known, all or some. */
   #buildChoice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
     const choices = ENUM_CHOICES[property] ?? [];
     const choice = choices.find((candidate) =>

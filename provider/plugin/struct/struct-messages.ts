@@ -42,14 +42,12 @@ class BytesMessage extends Message {
   }
 }
 
-/** The properties of a message. */
 export class Struct extends BytesMessage {
   /** Unknown values are `UNKNOWN`, in both directions; undefined values are omitted. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
     return new Struct(writeStruct(omitUndefined(properties)));
   }
 
-  /** Parses the properties on each call. */
   toProperties(): Record<string, unknown> {
     return readStruct(this.bytes, decodeUnknown);
   }

@@ -54,7 +54,6 @@ import {
 import { IMPORT_RISK_REASON, lookUpEntry } from "./look-up-entry";
 import { isManagedRow } from "./row-ownership";
 
-/** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
   check: (raw, _previous, getOwnDomains) => checkAllowDenyEntry(raw, getOwnDomains?.()),
 
@@ -187,7 +186,6 @@ export const allowDenyEntryLifecycle: Lifecycle<AllowDenyEntryInputs, AllowDenyE
   delete: deleteEntry,
 };
 
-/** Updates an entry to its declaration. */
 async function updateEntry(
   id: string,
   state: AllowDenyEntryState,

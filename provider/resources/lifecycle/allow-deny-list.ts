@@ -29,7 +29,6 @@ import { createListLifecycle } from "./list-lifecycle";
 import type { ImportedList, ItemFailure, ListObservation, ListPlan, ObserveOptions } from "./list-resource";
 import { IMPORT_RISK_REASON } from "./look-up-entry";
 
-/** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
   kind: ENTRY_LIST_KIND,
   list: "entries",
@@ -171,9 +170,6 @@ function isStaleMatch({ missingKeys, matches }: EntryMatch, expected: EncodedLis
   });
 }
 
-/**
- * Returns the undeclared keys that conflict with a known entry of one list ({@link isContradiction}).
- */
 function findOppositeConflicts(known: EncodedList, list: List, otherTexts: EncodedList): readonly string[] {
   const opposite = decodeEntries(otherTexts).filter(([, entry]) => entry.list !== list);
   if (opposite.length === 0) return [];
@@ -211,7 +207,6 @@ async function lookUp(
   };
 }
 
-/** Encodes the row of a known key. */
 function encodeFoundRow(key: string, previousText: string, row: AllowDenyEntryRow): string {
   const entry = decodeEntry(key, previousText);
   const encoded = entry === undefined ? encodeEntry(row) : encodeRow(row, entry);

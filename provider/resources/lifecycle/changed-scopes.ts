@@ -12,7 +12,6 @@ import { describeExistingEntry } from "./errors";
  * the known key any more. The list must keep managing the row.
  */
 
-/** A row whose scope somebody changed. */
 export interface ChangedScope {
   /** The entry in the state. */
   readonly entry: ListedEntry;

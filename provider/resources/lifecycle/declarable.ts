@@ -17,14 +17,11 @@ export type DeclarableResult<Row> =
   | DeclarableRow<Row>
   | { readonly row: Row; readonly ok: false; readonly reason: string };
 
-/** The declaration of a row. */
 export interface DeclarableRow<Row> {
   readonly row: Row;
   readonly ok: true;
-  /** The key in an encoded list, as parsed from the declaration. */
   readonly key: string;
   readonly text: string;
-  /** The element of a settings file. */
   readonly element: SettingsElement;
   /** Duplicate rows of the same value that this one represents. */
   readonly duplicates: readonly Row[];
@@ -40,10 +37,8 @@ export function isDeclarable<Row>(result: DeclarableResult<Row>): result is Decl
  */
 export type ElementValidator = (section: List | "vips", element: SettingsElement) => string | undefined;
 
-/** The options for declaring a tenant's entries. */
 export interface DeclarableOptions {
   readonly ownDomains: OwnDomains;
-  /** The reason to declare for accepting a risky entry. */
   readonly acceptRisk: string;
   readonly validateElement?: ElementValidator;
 }
@@ -95,7 +90,6 @@ export function buildDeclarableEntries(
 const CONTRADICTION_REASON =
   "is also on the deny list, which is declared; a value can't be declared on both, so choose one";
 
-/** Returns the declaration of one entry, regardless of other rows. */
 export function buildDeclarableEntry(
   row: AllowDenyEntryRow,
   { ownDomains, acceptRisk, validateElement = () => undefined }: DeclarableOptions,
@@ -113,7 +107,6 @@ export function buildDeclarableEntry(
   };
 }
 
-/** Returns the declaration of one VIP with a mailbox. */
 export function buildDeclarableVip(
   row: VipEmployeeRow,
   validateElement: ElementValidator = () => undefined,
@@ -167,7 +160,6 @@ function validateRow(
   return validateListElement(ENTRY_LIST_KIND, raw, encodeRowKey(row), encodeDeclaredRow(row, element));
 }
 
-/** Encodes a row as declared, with the reason for accepting its risk. */
 function encodeDeclaredRow(row: AllowDenyEntryRow, { acceptRisk }: DeclarableRow<unknown>["element"]): string {
   return encodeEntry({ ...row, acceptRisk });
 }

@@ -3,10 +3,8 @@ import { decodeEntry, type EncodedList, encodeEntry, type ListedEntry } from "..
 import { ENTRY_FIELD_DEFINITIONS, pickUnsentValues } from "../../settings/entry-fields";
 import { buildNaturalKey } from "../../settings/entry-value";
 
-/** An entry of a list, with its key there. */
 export type KeyedEntry = readonly [key: string, entry: ListedEntry];
 
-/** Parses the entries of an encoded list; skips unreadable and unknown texts. */
 export function decodeEntries(content: EncodedList | readonly (readonly [string, string])[]): KeyedEntry[] {
   const encodedPairs = Array.isArray(content) ? content : Object.entries(content);
   return encodedPairs.flatMap(([key, text]) => {

@@ -9,13 +9,10 @@ import type { LifecycleContext } from "./lifecycle";
  * which. A removal removes all of them.
  */
 
-/** The row that the provider acts on, and all its duplicates including itself. */
 export type DuplicateRows<Row> = readonly [chosen: Row, all: readonly Row[]];
 
-/** The maximum number of duplicates in a message. */
 const MAX_SHOWN = 5;
 
-/** Reports duplicates at the service, and which row the provider acts on. */
 function logDuplicates<Row>(
   duplicates: Iterable<DuplicateRows<Row>>,
   describe: (row: Row) => string,
@@ -35,7 +32,6 @@ function logDuplicates<Row>(
     log(`The service has several copies of ${hiddenCount} more ${hiddenCount === 1 ? "element" : "elements"}.`);
 }
 
-/** Reports duplicate entries. */
 export function logEntryDuplicates(
   duplicates: Iterable<DuplicateRows<AllowDenyEntryRow>>,
   context: Pick<LifecycleContext, "log">,

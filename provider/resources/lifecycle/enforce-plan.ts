@@ -99,7 +99,6 @@ export async function enforcePlanForEntry(
   enforcePlan(ENTRY_LIST_KIND, [{ key, before, after: desired }], context);
 }
 
-/** Enforces the plan for a single VIP. */
 export async function enforcePlanForVip(
   email: string,
   after: VipEmployeeInputs | undefined,

@@ -31,7 +31,6 @@ export async function findConflictingRow(
   );
 }
 
-/** Finds the conflict of a deny, which has no effect next to an allow. */
 export async function findConflictingAllow(
   entry: EntryIdentity,
   context: LifecycleContext,
@@ -83,7 +82,6 @@ export async function addConflict(
   return row === undefined ? state : { ...state, conflict: describeExistingEntry(row) };
 }
 
-/** Builds the error that names the allow. */
 export function buildConflictError(entry: EntryIdentity, allowRow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
     `${sanitizeLine(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${hasScope(allowRow, entry) ? " too" : " in another"}, and the service's reference doesn't define which of the two takes precedence. The allow is ${describeExistingEntry(allowRow)}. Nothing was changed. Remove that allow in the console, or don't declare the deny. If this stack declared the allow until now, refresh the stack first; if another Provider of the program did, declare the deny in the run after the one that deletes the allow.`,

@@ -61,7 +61,6 @@ export class EntryMatch {
     for (const candidate of this.getDuplicates(row)) this.#assigned.add(candidate);
   }
 
-  /** Returns the rows that are the same entry as this one. */
   getDuplicates(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
     const allRows = this.#byKey.get(encodeRowKey(row)) ?? [];
     return allRows.length === 1 && allRows[0] === row
@@ -82,7 +81,6 @@ export class EntryMatch {
   }
 }
 
-/** Rows of the lists that this release knows, by the keys of an encoded list. */
 export interface KeyedRows {
   readonly rows: readonly AllowDenyEntryRow[];
   readonly byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
@@ -96,7 +94,6 @@ export function buildKeyedRows(allRows: readonly AllowDenyEntryRow[], byKey?: Ke
   return { rows, byKey: Map.groupBy(rows, encodeRowKey) };
 }
 
-/** Returns the key of a row in an encoded list. */
 export function encodeRowKey(row: AllowDenyEntryRow): string {
   return encodeEntryKey({
     value: row.value,

@@ -13,7 +13,6 @@ import { isManagedRow, isMoving, isUnclaimed } from "./row-ownership";
 
 interface ClearedEntry extends EntryIdentity {
   readonly formerScope?: string;
-  /** The row that the state names. */
   readonly named?: AllowDenyEntryRow | undefined;
 }
 
@@ -162,7 +161,6 @@ function findLeftRows(
   });
 }
 
-/** Reports which rows a removal has deleted. */
 export function logRemovedRows(
   entry: Pick<EntryIdentity, "list" | "value">,
   removedRows: readonly AllowDenyEntryRow[],

@@ -27,7 +27,6 @@ export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt">
   readonly createdBy?: string;
 }
 
-/** The fields that identify an entry within a tenant. */
 export type EntryIdentity = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
 
 /** Returns whether a row has an entry's scope. A service without scopes holds one entry per value. */
@@ -57,7 +56,6 @@ export function getManagedId(entry: {
   return `${sanitizeLine(entry.id)} ${buildNaturalKey(entry.entryType, entry.value)}`;
 }
 
-/** Returns {@link getManagedId} for a row. */
 export function getManagedRowId(row: AllowDenyEntryRow): string {
   return getManagedId({ ...row, entryType: row.entry_type });
 }
@@ -119,7 +117,6 @@ export function buildRowDeclarationKey(row: AllowDenyEntryRow, fallback: { reado
   });
 }
 
-/** Builds the declaration of an entry, to compare with the program's other declarations. */
 export function buildEntryDeclaration(inputs: Omit<AllowDenyEntryInputs, "adopt">, property: string): DeclarationItem {
   const { list } = inputs;
   const value = canonicalizeValue(inputs.value);

@@ -288,7 +288,6 @@ async function settleCreated(
   }
 }
 
-/** Builds the failure to change a created entry to its declaration. */
 function buildPartialFailure(
   created: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,

@@ -1,15 +1,11 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass, EmailSecurityError } from "../../settings/email-security-error";
 import { describeDetails } from "../../settings/entry-state-text";
 import { inferEntryType } from "../../settings/entry-value";
 import { describeTextChange, excerpt, quote } from "../../settings/text";
 
 /** The declared object exists with other arguments, and adoption wasn't requested. `ERR_EXISTS` */
-export class AlreadyExistsError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_EXISTS", message, options);
-  }
-}
+export class AlreadyExistsError extends createErrorClass("ERR_EXISTS") {}
 
 /** Explains how a pruning list comes to remove an object that no preview has shown. */
 export const PRUNE_ADVICE = "This list removes it after a refresh: run again with a refresh.";
@@ -22,25 +18,13 @@ export class PrunedByNextRunError extends AlreadyExistsError {
 }
 
 /** The service reported success but didn't apply the change. `ERR_NOT_APPLIED` */
-export class NotAppliedError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_NOT_APPLIED", message, options);
-  }
-}
+export class NotAppliedError extends createErrorClass("ERR_NOT_APPLIED") {}
 
 /** An entry was created on the wrong list. It was undone, or the message says why not. `ERR_WRONG_LIST` */
-export class WrongListError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_WRONG_LIST", message, options);
-  }
-}
+export class WrongListError extends createErrorClass("ERR_WRONG_LIST") {}
 
 /** An entry no longer matches the state, so deleting it would delete something other than shown. `ERR_MOVED` */
-export class StaleEntryError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_MOVED", message, options);
-  }
-}
+export class StaleEntryError extends createErrorClass("ERR_MOVED") {}
 
 /** An entry of a list was moved or changed after it was shown. `ERR_MOVED` */
 export class EntryChangedError extends StaleEntryError {
@@ -55,18 +39,10 @@ export class EntryChangedError extends StaleEntryError {
 }
 
 /** The mailbox was added but isn't listed: it may be excluded, or the list lags. `ERR_EXCLUDED` */
-export class ExcludedError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_EXCLUDED", message, options);
-  }
-}
+export class ExcludedError extends createErrorClass("ERR_EXCLUDED") {}
 
 /** The service reports that a mailbox is a VIP already, but its list doesn't show it. `ERR_NOT_LISTED` */
-export class NotListedError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_NOT_LISTED", message, options);
-  }
-}
+export class NotListedError extends createErrorClass("ERR_NOT_LISTED") {}
 
 /** A declared address is an alias: the service returns another mailbox. `ERR_VIP_ALIAS` */
 export class VipAliasError extends EmailSecurityError {
@@ -86,56 +62,28 @@ export class VipAliasError extends EmailSecurityError {
 }
 
 /** An automatically detected VIP has no stored row that could hold a comment. `ERR_AUTO_DETECTED` */
-export class AutoDetectedError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_AUTO_DETECTED", message, options);
-  }
-}
+export class AutoDetectedError extends createErrorClass("ERR_AUTO_DETECTED") {}
 
 /**
  * The object to delete belongs to a different tenant than the run's, and the program doesn't declare it here.
  * `ERR_OTHER_TENANT`
  */
-export class OtherTenantError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_OTHER_TENANT", message, options);
-  }
-}
+export class OtherTenantError extends createErrorClass("ERR_OTHER_TENANT") {}
 
 /** Two `Provider`s of a program reach the same tenant with contradicting declarations. `ERR_SAME_TENANT` */
-export class SameTenantProvidersError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_SAME_TENANT", message, options);
-  }
-}
+export class SameTenantProvidersError extends createErrorClass("ERR_SAME_TENANT") {}
 
 /** A run would remove more of a list than the removal guard allows. `ERR_GUARD` */
-export class RemovalGuardError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_GUARD", message, options);
-  }
-}
+export class RemovalGuardError extends createErrorClass("ERR_GUARD") {}
 
 /** A run's changes differ from the reviewed plan. `ERR_PLAN_STALE` */
-export class PlanStaleError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_PLAN_STALE", message, options);
-  }
-}
+export class PlanStaleError extends createErrorClass("ERR_PLAN_STALE") {}
 
 /** Some items of a list could not be changed to their declarations. `ERR_LIST_NOT_APPLIED` */
-export class ListNotAppliedError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_LIST_NOT_APPLIED", message, options);
-  }
-}
+export class ListNotAppliedError extends createErrorClass("ERR_LIST_NOT_APPLIED") {}
 
 /** An import id is invalid or ambiguous, or names something that can't be declared. `ERR_IMPORT` */
-export class NotImportableError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_IMPORT", message, options);
-  }
-}
+export class NotImportableError extends createErrorClass("ERR_IMPORT") {}
 
 /** Describes an entry by the details a person would look for: value, list, creator, time, and a type that the value does not imply. */
 export function describeExistingEntry(entry: AllowDenyEntryRow): string {

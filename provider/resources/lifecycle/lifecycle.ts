@@ -25,7 +25,6 @@ export interface Lifecycle<Inputs, State> {
   checkRemoval?(previous: RawArguments, removalFilter: RemovalFilter): CheckResult;
   /** Completes validated arguments with the defaults of the kind, if it has any. All other methods take completed arguments. */
   complete(inputs: RawArguments): Inputs;
-  /** Returns what is declared, to detect duplicate declarations. */
   declare(inputs: Inputs): ResourceDeclaration;
   /**
    * Returns notes for the user, one sentence each, whether or not the run changes anything. Pure.
@@ -60,7 +59,6 @@ export interface Lifecycle<Inputs, State> {
    * @throws {NotImportableError} if the id can't be parsed, is ambiguous, or the object can't be declared by a program.
    */
   lookUp(id: string, context: LifecycleContext): Promise<Required<ResourceReadResult<State>> | undefined>;
-  /** The schema of the filters for `list`. */
   readonly querySchema: z.ZodObject;
   /**
    * Lists the existing objects of this kind that a program can declare, whether or not one does. {@link lookUp} accepts each
@@ -69,29 +67,23 @@ export interface Lifecycle<Inputs, State> {
    * @param query the filters, validated by the schema.
    */
   list(query: RawArguments, context: LifecycleContext): Promise<readonly ListedResource[]>;
-  /** Reads the actual state; undefined if the object is gone. */
   read(id: string, state: State, context: LifecycleContext): Promise<ResourceReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: LifecycleContext): Promise<State>;
   delete(id: string, state: State, context: LifecycleContext): Promise<void>;
 }
 
-/** An existing object that can be imported. */
 export interface ListedResource {
   readonly id: string;
-  /** The display name. */
   readonly name: string;
 }
 
-/** One of the two settings of a tenant. */
 export type TenantList = "entries" | "vips";
 
-/** The operation that the tenant is confirmed for. */
 export interface ConfirmTenantOptions {
   /** Whether it only removes. Items that an interrupted run has already removed then don't indicate a different tenant. */
   readonly isRemoval?: boolean;
 }
 
-/** The environment of a lifecycle. */
 export interface LifecycleContext {
   readonly tenant: TenantCache;
   /**
@@ -101,7 +93,6 @@ export interface LifecycleContext {
    * @throws {OtherTenantError} which says what indicates another tenant.
    */
   readonly confirmTenant: (list: TenantList, options?: ConfirmTenantOptions) => Promise<void>;
-  /** Prints one sentence for the user. */
   readonly log: (sentence: string) => void;
   /** Whether the running program declares this key. */
   readonly isDeclared: (key: string) => boolean;
@@ -135,13 +126,11 @@ export interface ResourceDeclaration {
   /** Whether this is a whole list, which shares no item with another resource. */
   readonly isList: boolean;
   readonly getItems: () => Iterable<DeclarationItem>;
-  /** Finds the declaration of a subject. */
   readonly find: (subject: string) => DeclarationItem | undefined;
   /** Whether a key is declared. Declared objects are never deleted. */
   readonly has: (key: string) => boolean;
   /** For a list: the reasons why one run may not remove the undeclared items it holds. Empty if it may. */
   readonly findRemovalBlockers?: (heldTexts: Readonly<Record<string, string>>) => readonly string[];
-  /** The mode of a list that prunes. */
   readonly mode?: ListMode;
   /** Whether this is a pruning list without ignore patterns: it removes everything undeclared that its mode prunes. */
   readonly isPruningAll?: boolean;
@@ -149,7 +138,6 @@ export interface ResourceDeclaration {
   readonly wouldPrune?: (item: DeclarationItem) => boolean;
 }
 
-/** A declared object, as messages describe it. */
 export interface DeclarationItem {
   /** Identifies the object, apart from its id. */
   readonly key: string;
@@ -157,17 +145,12 @@ export interface DeclarationItem {
   readonly subject: string;
   /** Subjects that may be declared next to it for the same list only: the same value with another scope. */
   readonly getRelatedSubjects?: () => readonly string[];
-  /** The argument that identifies it. */
   readonly property: string;
-  /** Its display name. */
   readonly name: string;
-  /** A description of its declaration. */
   readonly description: string;
-  /** The target for the patterns of a list. */
   readonly target: PatternTarget;
 }
 
-/** Builds the declaration of a resource with a single object. */
 export function buildSingleDeclaration(item: DeclarationItem): ResourceDeclaration {
   return {
     isList: false,
@@ -177,11 +160,9 @@ export function buildSingleDeclaration(item: DeclarationItem): ResourceDeclarati
   };
 }
 
-/** The change of one argument. */
 export interface PropertyChange {
   readonly property: string;
   readonly kind: "add" | "update" | "delete";
-  /** Whether the change requires a replacement of the resource. */
   readonly replace: boolean;
 }
 
@@ -205,7 +186,6 @@ export interface ResourceReadResult<State> extends ResourceState<State> {
 export class PartialFailureError<State> extends Error {
   readonly id: string;
   readonly state: State;
-  /** The reasons why it differs from the declaration. */
   readonly reasons: readonly string[];
   declare readonly cause: EmailSecurityError;
 
@@ -218,7 +198,6 @@ export class PartialFailureError<State> extends Error {
   }
 }
 
-/** Returns the change of one argument between two values. Undefined if they are equal. */
 export function buildPropertyChange(
   property: string,
   before: unknown,
@@ -230,7 +209,6 @@ export function buildPropertyChange(
   return { property, kind, replace };
 }
 
-/** Returns the changes between a state and arguments, field by field. */
 export function buildFieldChanges(
   fields: Readonly<Record<string, FieldDefinition>>,
   state: object,

@@ -13,7 +13,6 @@ export function useActualTexts(removed: ListPlan["removals"], actual: EncodedLis
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 
-/** Returns the changes of a list's content, key by key. */
 export function buildContentChanges(kind: ListKind, before: EncodedList, after: EncodedList): PropertyChange[] {
   if (isSameContent(before, after)) return [];
   const changes: PropertyChange[] = [];
@@ -40,7 +39,6 @@ function isSameContent(before: EncodedList, after: EncodedList): boolean {
   );
 }
 
-/** Whether the content is known. In a preview it may not be. */
 export function isContentKnown(inputs: unknown, kind: ListKind): boolean {
   return (inputs as RawArguments)[kind.property] !== UNKNOWN;
 }

@@ -13,11 +13,9 @@ import type { LifecycleContext } from "./lifecycle";
 import type { ListPlan } from "./list-resource";
 import { isUnclaimed } from "./row-ownership";
 
-/** Finds the rows of a list's entries during a run. */
 export class ListEntryRows {
   readonly #plan: ListPlan;
   readonly #context: LifecycleContext;
-  /** The entries in the state, by key. */
   readonly #knownEntries: ReadonlyMap<string, ListedEntry>;
   /** Rows already adopted for a declared entry, so that no second entry adopts them. */
   readonly adoptedRowIds = new Set<string>();
@@ -54,7 +52,6 @@ export class ListEntryRows {
     return confirmedRows.filter((row) => this.#isRowOfEntry(row, entry));
   }
 
-  /** Returns a predicate for rows that match the state's entry of a key. */
   createStateTest(key: string, knownEntry: ListedEntry): (row: AllowDenyEntryRow) => boolean {
     const shownText = stripUnmanaged(this.#plan.known[key] ?? "");
     return (row) => row.list === knownEntry.list && isSameListText(encodeRow(row, knownEntry), shownText);
@@ -100,7 +97,6 @@ export class ListEntryRows {
     return equalRows.length === 1 ? { changedRow: equalRows[0], otherRows } : { otherRows };
   }
 
-  /** Whether the state has the entry on this list. */
   isKnown(row: AllowDenyEntryRow): boolean {
     return [...this.#knownEntries.values()].some(
       (entry) => buildEntryDeclarationKey(entry) === buildRowDeclarationKey(row, entry),

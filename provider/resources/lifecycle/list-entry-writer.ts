@@ -20,17 +20,14 @@ import { ListEntryRows } from "./list-entry-rows";
 import type { ListPlan } from "./list-resource";
 import { isManagedRow, isUnclaimed } from "./row-ownership";
 
-/** The writes of one run to single entries of a list. */
 export class ListEntryWriter {
   readonly #inputs: AllowDenyListInputs;
   readonly #context: LifecycleContext;
-  /** The entries to remove, by natural key. */
   readonly #removedByValue: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The entries to remove, by value, scope and list. Several keys share these if the tenant has duplicates. */
   readonly #removedByEntry: ReadonlyMap<string, readonly KeyedEntry[]>;
   /** The keys of entries to remove, and of declared entries that may have to move from the other list. */
   readonly #leavingKeys: ReadonlySet<string>;
-  /** The entries in the state, by key. */
   readonly #knownEntries: ReadonlyMap<string, ListedEntry>;
   readonly #rows: ListEntryRows;
   readonly #ignoredPatterns: ReturnType<typeof parseValidPatterns>;

@@ -20,7 +20,6 @@ export function buildListNotAppliedError(
   );
 }
 
-/** The maximum number of similar failures that are reported separately. More are grouped. */
 const MAX_SEPARATE_REASONS = 5;
 
 /**

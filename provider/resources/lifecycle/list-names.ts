@@ -5,7 +5,6 @@ export function formatItemCount(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
 }
 
-/** The maximum number of items that a message names. */
 export const MAX_LISTED_ITEMS = 5;
 
 export function formatItemNames(names: readonly string[], separator = ", "): string {

@@ -41,7 +41,6 @@ export function logDeclaredElsewhere<Inputs extends ListInputs>(
   log(`${formatItemCount(remainingEntries.length, kind)} ${staysText} (${formatItemNames(names)}).`);
 }
 
-/** Reports entries of the tenant that contradict the declared content. */
 export function logContradictions(
   kind: ListKind,
   keys: readonly string[],
@@ -83,7 +82,6 @@ export function describeToleratedConflicts<Inputs extends ListInputs>(
   return keys.length === 0 ? undefined : formatItemNames(keys.map((key) => kind.describe(key, remaining[key] ?? "")));
 }
 
-/** Formats the warning about conflicts. @param conflicts the description from {@link describeToleratedConflicts}. */
 export function formatToleratedConflicts(conflicts: string): string {
   return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't define which of the two takes precedence, so mail may be blocked. Remove the deny in the console, or don't declare the allow.`;
 }

@@ -11,13 +11,11 @@ export interface ListInputs {
   readonly onDelete?: "exclude" | "keep";
 }
 
-/** The parts of a whole-list resource that depend on its kind. */
 export interface ListResource<Inputs extends ListInputs> {
   readonly kind: ListKind;
   readonly list: TenantList;
   /** The id of all resources of this kind. The service doesn't assign ids to lists. */
   readonly id: string;
-  /** Returns the declaration of a key. */
   readonly buildItem: (key: string, text: string, inputs: Inputs) => DeclarationItem | undefined;
   /** Maps the subject of a declaration to its key in the list. Undefined for another kind. */
   readonly getKeyBySubject: (subject: string) => string | undefined;
@@ -27,7 +25,6 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly canHold: (target: PatternTarget) => boolean;
   /** Returns the ids of a content as far as they are known without a request. */
   readonly getManagedIds: (content: EncodedList) => readonly string[];
-  /** Returns warnings about the removal of these items, one sentence each. */
   readonly buildRemovalWarnings: (names: readonly string[], mode: string | undefined) => readonly string[];
   /** Returns the keys of other items that contradict the list's own content. A run fails while they exist. */
   readonly findConflicts: (known: EncodedList, others: EncodedList) => readonly string[];
@@ -61,7 +58,6 @@ export interface ListObservation {
   readonly others: EncodedList;
 }
 
-/** The result of looking up a list for an import. */
 export interface ImportedList {
   readonly content: EncodedList;
   /** Items that a program can't declare, each with the reason. */
@@ -76,7 +72,6 @@ export interface ListPlan {
   readonly removals: readonly (readonly [key: string, text: string])[];
 }
 
-/** An item that could not be written or removed. */
 export interface ItemFailure {
   readonly key: string;
   readonly name: string;

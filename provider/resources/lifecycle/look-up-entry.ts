@@ -6,7 +6,6 @@ import { type EntryName, findEntriesByName, formatUniqueEntryName, parseEntryNam
 import { getResourceId } from "./entry-state";
 import { describeExistingEntry, NotImportableError } from "./errors";
 
-/** The reason given for declaring an imported entry that is risky. */
 export const IMPORT_RISK_REASON = "It stood at the service before the import, and is to be reviewed.";
 
 /**

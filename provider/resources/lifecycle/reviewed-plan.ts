@@ -6,14 +6,12 @@ import { formatEntryState } from "../../settings/entry-state-text";
 import { hashChanges, hashTenant, isLegacyDigest, parsePlanDigest } from "../../settings/plan-digest";
 import { quote } from "../../settings/text";
 
-/** The environment variables for the JSON file and the digest of a reviewed plan. */
 export const PLAN_FILE_VARIABLE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST_VARIABLE = "EMAIL_SECURITY_PLAN_DIGEST";
 
 /** The environment variable for a settings file that precedes those of the plan, set during a rollback. */
 export const PRECEDING_FILE_VARIABLE = "EMAIL_SECURITY_PLAN_FIRST";
 
-/** A change that a list is about to make to one of its items. */
 export interface IntendedChange {
   readonly kind: string;
   readonly key: string;
@@ -64,7 +62,6 @@ const planFileSchema = z.object({
     .exactOptional(),
 });
 
-/** The parts of a plan file that a run enforces. */
 export type PlanFile = z.infer<typeof planFileSchema>;
 
 /**

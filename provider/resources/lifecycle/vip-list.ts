@@ -27,7 +27,6 @@ import { formatItemNames } from "./list-names";
 import type { ImportedList, ItemFailure, ListObservation, ListPlan, ObserveOptions } from "./list-resource";
 import { buildVipDeclaration, buildVipDeclarationKey, ensureVip, parseVipDeclarationKey } from "./vip-writes";
 
-/** The lifecycle of a whole VIP list in one resource (API reference, section "VIP employees"). */
 export const vipListLifecycle = createListLifecycle<VipListInputs>({
   kind: VIP_LIST_KIND,
   list: "vips",
@@ -82,7 +81,6 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
   },
 });
 
-/** The maximum number of replaced comments that are reported individually. */
 const MAX_SHOWN_COMMENTS = 20;
 
 function logReplacedComments(
@@ -246,7 +244,6 @@ async function findVipConfirmedByState(
   return await tenant.findVipConfirmed(email, { isExpected: isChanged, matchesState });
 }
 
-/** Encodes the actual row of a known key. */
 function encodeFoundVip(key: string, before: string, row: VipEmployeeRow): string {
   const encoded = encodeVip({ ...decodeVip(key, before), ...getDetailValues(row) });
   const foundText = isUnmanaged(before) ? markUnmanaged(encoded) : encoded;

@@ -159,7 +159,6 @@ export function parseVipDeclarationKey(key: string): string | undefined {
   return key.startsWith(VIP_PREFIX) ? key.slice(VIP_PREFIX.length) : undefined;
 }
 
-/** Returns the key that identifies a declared VIP among all declarations of the program. */
 export function buildVipDeclarationKey(email: string): string {
   return `${VIP_PREFIX}${canonicalizeMailbox(email)}`;
 }

@@ -25,7 +25,6 @@ class StructReader {
     this.#convertText = convertText;
   }
 
-  /** Reads a map up to the end offset. */
   readFields(end: number): Record<string, unknown> {
     const result: Record<string, unknown> = {};
     while (this.#offset < end) {
@@ -93,7 +92,6 @@ class StructReader {
     return null;
   }
 
-  /** Reads a length prefix and returns the end offset of the field. */
   #readEnd(): number {
     const length = this.#readVarint();
     return this.#checkOffset(this.#offset + length);

@@ -33,7 +33,6 @@ class StructWriter {
     }
   }
 
-  /** @param field the tag of the value in its parent. */
   #writeValue(value: unknown, field: number): void {
     const startLength = this.#length;
     if (typeof value === "string") this.#writeText(value, tag.text);

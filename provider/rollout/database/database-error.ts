@@ -1,11 +1,7 @@
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 
 /**
  * The PostgreSQL database of a rollout can't be used. The message says which one, what happened and what to do, without the password.
  * `ERR_ROLLOUT_DATABASE`
  */
-export class DatabaseError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_ROLLOUT_DATABASE", message, options);
-  }
-}
+export class DatabaseError extends createErrorClass("ERR_ROLLOUT_DATABASE") {}

@@ -1,7 +1,5 @@
-/** A value stored in a column. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** One row, keyed by column name. */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /**
@@ -25,17 +23,14 @@ export interface Database {
    * @param onLost called when the lock is lost, for example with the connection. The holder must then stop at once.
    */
   lock(name: string, onLost: (reason: string) => void): Promise<DatabaseLock | undefined>;
-  /** Whether anyone has locked a name now. Only reads. */
   isLocked(name: string): Promise<boolean>;
   /** Stops waiting after `delayMs` milliseconds. An operation that can't complete then fails. */
   shortenBusyTimeout(delayMs: number): void;
   close(): Promise<void>;
 }
 
-/** Runs statements: a database, or one of its transactions. */
 export type Queryable = Pick<Database, "query" | "dialect">;
 
-/** A lock on a name. */
 export interface DatabaseLock {
   release(): Promise<void>;
 }

@@ -7,27 +7,21 @@ import { addTlsParameters, disableTls } from "./postgres-tls";
 /** The schema of journals if the URL names no other. */
 const DEFAULT_SCHEMA = "email_security";
 
-/** The message of `pg` for a server without TLS. */
 const NO_TLS_MESSAGE = "The server does not support SSL connections";
 
-/** The connection timeout in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Connection settings that `pg` and the queue both understand. */
 interface ConnectionSettings
   extends Pick<ClientConfig, "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
   readonly connectionString: string;
   readonly connectionTimeoutMillis: number;
 }
 
-/** The location of a PostgreSQL database, and how to connect to it. */
 export interface PostgresConnection {
   readonly config: ConnectionSettings;
   /** `PostgreSQL at db.example:5432/rollouts`, without the password. */
   readonly name: string;
-  /** The schema of the journal. */
   readonly schema: string;
-  /** The schema of the queue. */
   readonly queueSchema: string;
   /** Converts an error of `pg` to one of ours, which says what failed, why, and what to do. Returns our own errors unchanged. */
   toDatabaseError(error: unknown, action: string): Error;

@@ -14,7 +14,6 @@ import {
 import { acquirePostgresLock } from "./postgres-lock";
 import { applySessionSettings, closeConnection } from "./postgres-session";
 
-/** The session settings of each connection in the pool. */
 const SESSION_SETTINGS = {
   // Without these timeouts, a long pause of this process would block every other writer.
   idle_in_transaction_session_timeout: "15s",
@@ -22,7 +21,6 @@ const SESSION_SETTINGS = {
 };
 /** How long an answer may take, in milliseconds: longer than the server's own statement timeout. */
 const STATEMENT_TIMEOUT_MS = 30_000;
-/** The maximum number of pooled connections. Each lock uses one more. */
 const MAX_CONNECTIONS = 8;
 /** The table that stores the id of each committed transaction for a while. */
 const COMMITS_TABLE = "committed";
@@ -219,7 +217,6 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Retries an operation until it succeeds or the timeout is exceeded. */
   async #retry<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => boolean): Promise<T> {
     const startedAt = performance.now();
     for (let failures = 1; ; failures++) {

@@ -3,7 +3,6 @@ import type { DatabaseLock } from "./database";
 import type { PostgresConnection } from "./postgres-connection";
 import { applySessionSettings, closeConnection, PEER_TIMEOUT_MS } from "./postgres-session";
 
-/** How often to check the lock, in milliseconds. */
 const HEARTBEAT_INTERVAL_MS = 2_000;
 /**
  * The longest silence of the server before the lock counts as lost, in milliseconds. It is shorter than the time after

@@ -7,7 +7,6 @@ import type { Client, ClientBase, Pool } from "pg";
  */
 export const PEER_TIMEOUT_MS = 11_000;
 
-/** The settings of every connection. */
 const COMMON_SETTINGS = {
   tcp_keepalives_idle: "5",
   tcp_keepalives_interval: "2",
@@ -19,7 +18,6 @@ const COMMON_SETTINGS = {
   client_min_messages: "warning",
 };
 
-/** Applies the settings that the server supports to a connection's session. */
 export async function applySessionSettings(
   client: ClientBase,
   settings: Readonly<Record<string, string>>,

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { quote } from "../../settings/text";
 import { DatabaseError } from "./database-error";
 
-/** A database URL with complete TLS parameters. */
 export interface TlsUrl {
   /** `pg` gives the parameters the same meaning as libpq. */
   readonly url: string;
@@ -47,7 +46,6 @@ export function addTlsParameters(url: string, environment: NodeJS.ProcessEnv): T
   return { url: setUrlParameters(url, parameters), isPlaintextAllowed: mode === "allow" || mode === "prefer" };
 }
 
-/** Returns the same URL for a connection in plain text. */
 export function disableTls(url: string): string {
   const parameters = parseParameters(url);
   for (const name of ["ssl", "uselibpqcompat", ...Object.keys(DEFAULT_FILE_NAMES)]) parameters.delete(name);

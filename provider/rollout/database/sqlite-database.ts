@@ -32,7 +32,6 @@ const IN_MEMORY = ":memory:";
 const MAX_PREPARED_STATEMENTS = 200;
 
 export interface SqliteOptions {
-  /** Receives one line about each wait. */
   readonly log?: (line: string) => void;
 }
 
@@ -66,7 +65,6 @@ export async function openSqlite(file: string, { log = () => {} }: SqliteOptions
   });
 }
 
-/** Opens a journal in memory, for use within this process. */
 export async function openInMemory(): Promise<Database> {
   const database = SqliteDatabase.createInMemory();
   await createTables(database);
@@ -148,7 +146,6 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** Opens a private database that ends with this process. */
   static createInMemory(): SqliteDatabase {
     const sqlite = process.getBuiltinModule("node:sqlite");
     return new SqliteDatabase(IN_MEMORY, IN_MEMORY, () => {}, new sqlite.DatabaseSync(IN_MEMORY));
@@ -317,7 +314,6 @@ class SqliteDatabase implements Database {
 
 interface PreparedStatement {
   readonly statement: StatementSync;
-  /** The distinct names of its parameters. */
   readonly parameterNames: readonly string[];
 }
 
@@ -338,7 +334,6 @@ function tryLockExclusive(connection: DatabaseSync): boolean {
   }
 }
 
-/** Retries while another process holds the lock. */
 async function retryWhileBusy(attempt: () => void): Promise<void> {
   const startedAt = performance.now();
   for (;;) {

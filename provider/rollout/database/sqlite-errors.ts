@@ -28,7 +28,6 @@ export function explainSqliteError(error: unknown, file?: string): string | unde
   return storageReason ?? REASONS_BY_CODE.get(code) ?? DEFAULT_REASON;
 }
 
-/** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return getResultCode(error) === BUSY;
 }
@@ -66,7 +65,6 @@ const LOCKED_REASON = "another process has locked it. Find and end a process tha
 const DAMAGED_REASON =
   "it is damaged, or something else changed it. Restore a backup, or start a new rollout with another file.";
 
-/** Keyed by SQLite's result code. */
 const REASONS_BY_CODE: ReadonlyMap<number, string> = new Map([
   [1, DAMAGED_REASON],
   [3, NO_ACCESS],

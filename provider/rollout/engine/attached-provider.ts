@@ -8,7 +8,6 @@ const { ResourceProviderService } = requireFromPulumi("@pulumi/pulumi/proto/prov
   readonly ResourceProviderService: Parameters<InstanceType<typeof Server>["addService"]>[0];
 };
 
-/** The variable that tells the engine about a running provider and its port. */
 const ATTACHED_PROVIDERS_VARIABLE = "PULUMI_DEBUG_PROVIDERS";
 /** The same limit as Pulumi's own servers, since a list of thousands arrives in one message. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
@@ -20,7 +19,6 @@ const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 export class AttachedProvider {
   readonly #server: InstanceType<typeof Server>;
   readonly #service: DynamicService;
-  /** The environment of the CLI, including the address of this provider. */
   readonly environment: Readonly<Record<string, string>>;
 
   private constructor(

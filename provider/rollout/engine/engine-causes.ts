@@ -9,7 +9,6 @@ export interface EngineCause {
 const BACKEND_UNREACHABLE =
   /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
 
-/** Matches errors of the bucket clients of all clouds. */
 const BUCKET_ERROR = String.raw`blob \((?:key|code)[\s\S]*`;
 const BUCKET_ACCESS_DENIED = new RegExp(
   `${BUCKET_ERROR}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation";
 import type { UpRequest } from "./up-request";
 
-/** The result of a successful run, as the Automation API expects it. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;

@@ -1,15 +1,12 @@
 import type { ProviderKind } from "../../resources/resource-type";
 import type { StackMarker } from "../model/stack-marker";
 
-/** One `pulumi up` of a tenant: the request to an engine process. */
 export interface UpRequest {
   readonly stack: string;
-  /** Whether the stack existed when the rollout was planned. */
   readonly isExistingStack: boolean;
   /** Whether an engine may have been killed in this stack, so that its state needs a check. */
   readonly shouldCheckPending: boolean;
   readonly resource: string;
-  /** The provider that manages the tenant's lists. */
   readonly provider: ProviderKind;
   /** The settings file, relative to `directory`. */
   readonly settings: string;
@@ -21,16 +18,12 @@ export interface UpRequest {
   readonly marker?: StackMarker;
   /** The day (UTC) for deciding what has expired. */
   readonly today: string;
-  /** The working directory: that of the project. */
   readonly directory: string;
-  /** The path of the `pulumi` program. */
   readonly command: string;
   readonly version: string;
-  /** The whole environment of the CLI, and so of the provider. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The outcome of an `up`. */
 export type UpResult =
   | { readonly ok: true }
   | {
@@ -41,10 +34,8 @@ export type UpResult =
       readonly message: string;
     };
 
-/** A message to an engine process. */
 export type EngineRequest = { readonly kind: "up"; readonly request: UpRequest } | { readonly kind: "cancel" };
 
-/** A message from an engine process. */
 export interface EngineResponse {
   readonly kind: "result";
   readonly result: UpResult;

@@ -10,14 +10,12 @@ import type { JobQueue } from "../queue/job-queue";
 import { checkHealth, type HealthContext } from "./health";
 import { buildJournalFailureError, getJournalFailure } from "./journal-failure";
 
-/** The options of a rollout's coordinator. */
 export interface CoordinatorOptions {
   readonly journal: Journal;
   readonly queue: JobQueue;
   /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly health: HealthContext;
-  /** The maximum number of concurrent tenants, whatever the waves allow. */
   readonly capacity: number;
   /** Called before each wave begins. A returned sentence prevents the wave and stops the rollout. Default: always allowed. */
   readonly beforeWave?: () => Promise<string | undefined>;
@@ -27,7 +25,6 @@ export interface CoordinatorOptions {
   readonly anyTime?: boolean | undefined;
   /** Asks to start nothing more. Running tenants finish. */
   readonly stopping: AbortSignal;
-  /** Asks to end at once. */
   readonly aborted: AbortSignal;
   /** How often to read the journal, in milliseconds. Default: 200. */
   readonly pollMs?: number;

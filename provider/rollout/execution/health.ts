@@ -11,19 +11,15 @@ import { assertAllowed } from "../targets/assert-allowed";
 import { readKey } from "../targets/read-key";
 import { buildCommandEnvironment } from "../targets/run-permissions";
 
-/** The result of a health check. */
 export interface HealthResult {
   readonly isHealthy: boolean;
   /** One or more sentences. */
   readonly message: string;
 }
 
-/** The context of a health check. */
 export interface HealthContext {
   readonly rollout: string;
-  /** How to reach the tenants, and what the run allows. */
   readonly requestContext: RequestContext;
-  /** The known health of their addresses. */
   readonly addressHealth: AddressHealth;
   readonly now: () => number;
   /** Kills the command at once. Default: never. */
@@ -53,7 +49,6 @@ export async function checkHealth(
   return { isHealthy: true, message: "All checks passed." };
 }
 
-/** Runs the health command, which receives its wave through environment variables. */
 async function runHealthCommand(
   health: HealthCheck,
   wave: string,
@@ -115,7 +110,6 @@ async function runHealthCommand(
 
 const MAX_OUTPUT_LENGTH = 4_096;
 
-/** The maximum number of concurrent tenants. */
 const CHECK_CONCURRENCY = 8;
 
 async function findThreatRises(

@@ -9,7 +9,6 @@ import type { RolloutState } from "../model/wave";
 import { UnrecordedOutcomeError } from "../queue/job-queue";
 import { isStorageError } from "./journaled-job";
 
-/** The data that a run has about a rollout whose journal fails. */
 export interface LastKnownRollout {
   readonly id: string;
   readonly commands: RolloutCommands;
@@ -67,7 +66,6 @@ export function buildLockLostError(id: string, cause: unknown, commands: Rollout
   );
 }
 
-/** The maximum number of tenants to name. */
 const MAX_LISTED_TENANTS = 50;
 
 function formatUnwrittenTenants(unrecorded: readonly UnrecordedOutcomeError[]): string[] {

@@ -8,14 +8,10 @@ import { buildTenantError } from "../planning/tenant-error";
 import { type Job, type JobHandler, UnrecordedOutcomeError } from "../queue/job-queue";
 import type { NextCommands } from "../report/failure-advice";
 
-/** Where and by whom a job is recorded. */
 export interface JournaledJobOptions {
   readonly journal: Journal;
-  /** The worker: `host:pid`. */
   readonly worker: string;
-  /** The commands to continue a rollout in which a tenant failed. */
   readonly getNextCommands?: (claimed: ClaimedJob) => NextCommands;
-  /** The environment whose secrets are redacted from stored errors. */
   readonly environment: NodeJS.ProcessEnv;
 }
 

@@ -60,28 +60,21 @@ import {
   isPlannedEmpty,
 } from "./tenant-identity-checks";
 
-/** The options for changing tenants, on any machine. */
 export interface TenantJobOptions {
   readonly journal: Journal;
   /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly pool: EnginePool;
   readonly rateLimitBroker: RateLimitBroker;
-  /** The known health of the tenants' addresses. */
   readonly addressHealth: AddressHealth;
-  /** Lays out the project of a rollout on this machine. */
   readonly getWorkspace: (rollout: string, spec: RolloutSpec) => Promise<Workspace>;
-  /** The worker: `host:pid`. */
   readonly worker: string;
-  /** The environment that supplies the keys. */
   readonly environment: NodeJS.ProcessEnv;
   /** How long to wait for a stack that another run has locked, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
-  /** Receives a line about each slow step. */
   readonly log?: (line: string) => void;
 }
 
-/** Where a rollout's engine runs. */
 export interface Workspace {
   readonly directory: string;
   /** The environment of the CLI, without any key. */
@@ -340,7 +333,6 @@ async function buildStackLockedError(
   );
 }
 
-/** Returns the commands to continue a rollout in which a tenant failed. */
 function buildNextCommands(
   id: string,
   { source, rollsBack, task }: RolloutSpec,

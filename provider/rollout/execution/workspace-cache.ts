@@ -9,7 +9,6 @@ interface CachedWorkspace extends Pick<Workspace, "directory">, Pick<BundleDirec
   readonly backend: StateBackend;
 }
 
-/** The projects of rollouts, each laid out once on this machine. */
 export class WorkspaceCache {
   readonly #journal: Journal;
   readonly #environment: NodeJS.ProcessEnv;

@@ -34,7 +34,6 @@ export function formatChangeSubject({
   return lists.length === 0 ? describeValue(value) : safeText`${list} ${describeValue(value)}`;
 }
 
-/** A change, and the tenants that share it. */
 export interface GroupedChange<Of> {
   readonly change: Of;
   readonly names: readonly string[];

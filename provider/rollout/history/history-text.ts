@@ -19,7 +19,6 @@ import { TENANT_STATE_LABELS } from "../report/state-labels";
 export interface HistoryTextOptions {
   readonly color?: boolean;
   readonly width?: number;
-  /** The tenant that the history is restricted to. */
   readonly tenant?: string;
 }
 

@@ -7,7 +7,6 @@ import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout
 import { findRetryableRollouts } from "../journal/rollout-tally";
 import { isOpenRollout } from "../journal/select-rollout";
 
-/** The old rollouts in the journal. */
 export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */
   readonly prunable: readonly RolloutRecord[];

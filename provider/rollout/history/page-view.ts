@@ -3,7 +3,6 @@ import { renderWithinLimit } from "../../render/render-within-limit";
 import { formatNumber, type SafeText } from "../../render/safe-text";
 import { TextPage } from "../../render/text-page";
 
-/** A page for people, independent of the format that shows it. */
 export interface PageView {
   readonly title: SafeText;
   /** One line each. */
@@ -78,7 +77,6 @@ export function renderPageMarkdown({ title, introduction, sections }: PageView, 
   return text;
 }
 
-/** The maximum size of a comment on GitHub. */
 const MAX_MARKDOWN_BYTES = 65_536;
 
 function renderPageLineMarkdown({ label, text, details = [] }: PageLine): string {

@@ -15,17 +15,14 @@ export interface RecentRollouts {
   readonly rollouts: readonly RolloutDetails[];
   /** The outcomes by stack name, newest first. */
   readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
-  /** The number of older rollouts that are omitted. */
   readonly older: number;
 }
 
 /** The newest rollouts in one journal. */
 export interface JournalRollouts extends RecentRollouts {
-  /** The order in which the rollouts started, by id. */
   readonly order: ReadonlyMap<string, RolloutOrder>;
 }
 
-/** The outcome of one stack in one rollout. */
 export interface StackOutcome {
   readonly rollout: string;
   readonly wave: string;
@@ -33,7 +30,6 @@ export interface StackOutcome {
   /** ISO 8601, in UTC. */
   readonly time: string;
   readonly planned: TenantReport["planned"];
-  /** The error code of a failed tenant. */
   readonly code?: string;
 }
 

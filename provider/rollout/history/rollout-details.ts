@@ -61,7 +61,6 @@ async function readPlannedChanges(
   return changes.map(buildRecordedChange);
 }
 
-/** Builds the part of a change that a report has. */
 function buildReportedChange({ sign, kind, list, value }: TenantChange): RecordedChange {
   const { from, to } = getReportedTransition(omitUndefined({ sign, kind, list }));
   return {

@@ -7,14 +7,12 @@ import { countTenantStates, formatIsoTime } from "../report/build-rollout-report
 import { ChangeTally } from "../report/change-tally";
 import { findStackByName, readPresentNames } from "../targets/present-names";
 
-/** The rollouts that {@link readRolloutHistory} selects. */
 export interface HistoryRequest {
   /** Selects the rollouts that changed the tenant with this name, or tried to change it, whatever its name was then. */
   readonly tenant?: string;
   /** Selects the rollouts that began at this time or later, and before `beforeMs`. Both in milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly beforeMs?: number;
-  /** The maximum number of rollouts. */
   readonly limit: number;
 }
 
@@ -44,7 +42,6 @@ export async function readRolloutHistory(
   return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
 }
 
-/** A tenant, and the rollouts that changed it or tried to. */
 interface SelectedTenant {
   readonly stack: string | undefined;
   readonly rollouts: ReadonlySet<string>;

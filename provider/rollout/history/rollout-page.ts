@@ -81,7 +81,6 @@ export function buildEventLine({ at, kind, wave, tenant, by, detail }: RolloutMi
   return { label: at.slice(0, 16).replace("T", " "), text: joinTexts(parts, " ") };
 }
 
-/** Formats a change with its documented reasons. */
 export function buildChangeLine(change: RecordedChange): PageLine {
   const { sign, before, after, expires, why, accepted } = change;
   const isUpdate = before !== undefined && after !== undefined;

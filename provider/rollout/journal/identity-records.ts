@@ -10,7 +10,6 @@ import type { RolloutScope } from "./rollout-record";
 /**
  * Returns the identities that rollouts recorded of tenants.
  *
- * @param targets all tenants of the targets file.
  * @param filter `all` includes tenants that are no longer in the file.
  * @throws {JournalError} if the journal can't be read.
  */
@@ -24,12 +23,10 @@ export async function readIdentityRecords(
   return selectIdentityRecords(await readLastApplied(database, { ...scope, ...stacks }), targets, filter);
 }
 
-/** Returns the rollout that read the identity, with its number among the rollouts of all journals. */
 function getIdentityOrder({ identityOrder, order, stackSeq }: AppliedRollout): Pick<RolloutOrder, "id" | "seq"> {
   return identityOrder ?? { id: order.id, seq: stackSeq };
 }
 
-/** Selects the same records from one or more journals that were already read. */
 export function selectIdentityRecords(
   { stacks, readEarlier }: Pick<LastAppliedRollouts, "stacks" | "readEarlier">,
   targets: readonly Target[],

@@ -188,7 +188,6 @@ export abstract class JobJournal extends JournalReader {
     );
   }
 
-  /** Adds a note about a running tenant. */
   async addNote({ job, spec }: ClaimedJob, message: string): Promise<void> {
     const wave = spec.waves[job.wave]?.name ?? "";
     await this.database.transaction(async (transaction) => {

@@ -23,7 +23,6 @@ import type {
 } from "./rollout-record";
 import { readRunState } from "./run-state";
 
-/** Reads the journal of rollouts. */
 export class JournalReader {
   readonly database: Database;
 
@@ -35,7 +34,6 @@ export class JournalReader {
     return await readRolloutRecord(this.database, id);
   }
 
-  /** Returns all rollouts that were started, newest first. */
   async listRollouts(): Promise<readonly RolloutRecord[]> {
     const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
     return rows.map(parseRecord).sort((one, other) => compareRollouts(other, one));
@@ -78,7 +76,6 @@ export class JournalReader {
     }));
   }
 
-  /** Returns the settings files as they were at planning time. */
   async readFiles(id: string): Promise<PackedFiles> {
     const { spec } = await this.getRollout(id);
     const rows = await this.database.query("SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path", [
@@ -184,7 +181,6 @@ export class JournalReader {
     return conflicts;
   }
 
-  /** Returns the input of {@link chooseNextStep}. */
   async readRunState(id: string, capacity: number): Promise<RunState> {
     return await readRunState(this.database, await this.getRollout(id), capacity);
   }

@@ -70,7 +70,6 @@ export class Journal extends JobJournal {
     return id;
   }
 
-  /** Records the planning results of some tenants. */
   async recordPlans(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const { name, state, digest, summary, plan, error } of tenants) {
@@ -106,7 +105,6 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Deletes a rollout that wrote nothing. */
   async deleteRollout(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const table of ["rollout_events", "rollout_files", "rollout_tenants", "rollout_waves"]) {
@@ -180,12 +178,10 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Returns the sequence number that the next started rollout would get. */
   async getNextSequence(): Promise<number> {
     return (await readLastSequence(this.database)) + 1;
   }
 
-  /** Moves a wave to its next state. */
   async setWaveState(
     id: string,
     position: number,
@@ -230,7 +226,6 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Makes the rollout wait for a person after a wave. */
   async recordWaiting(id: string, position: number, reason: string): Promise<void> {
     const { spec } = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
@@ -289,7 +284,6 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Finishes the rollout after all waves are done. */
   async finishRollout(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
@@ -321,7 +315,6 @@ export class Journal extends JobJournal {
 
 /** The recorded tenants as the targets file declares them now, and those that must not be written to. */
 export interface CurrentTargets extends Pick<TargetComparison, "updatedTargets" | "excludedStacks"> {
-  /** The environment variables that hold keys now. */
   readonly keyVariables: readonly string[];
 }
 

@@ -13,17 +13,13 @@ import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollou
 import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
 import { readActiveSkips } from "./skips";
 
-/** The progress of a project's stacks through its rollouts. */
 export interface LastAppliedRollouts {
-  /** Keyed by stack name. */
   readonly stacks: ReadonlyMap<string, StackRollouts>;
   /** The tenants that rollouts skip now at a person's request, keyed by stack name. */
   readonly skips: ReadonlyMap<string, SkippedTenant>;
-  /** The ids of the project's rollouts in the journal. */
   readonly rollouts: ReadonlySet<string>;
   /** The number of the project's further rollouts whose stacks are in another state backend. */
   readonly otherBackendCount: number;
-  /** Returns a rollout's settings files as they were at planning time. */
   readonly readFiles: (rollout: string) => Promise<PackedFiles>;
   /** Reads all rollouts' readings of a stack's tenant that {@link selectValidReadings} keeps. */
   readonly readEarlier: (stack: string) => Promise<readonly IdentityReading[]>;
@@ -55,9 +51,7 @@ export interface AppliedRollout extends ObservedTenant {
   readonly settings: string;
 }
 
-/** The tenant's data that a rollout recorded. */
 interface ObservedTenant {
-  /** The tenant's name in the targets file at that time. */
   readonly name: string;
   /** A salted fingerprint of the domains of the tenant's users at planning time. */
   readonly fingerprint?: string;
@@ -74,7 +68,6 @@ export interface PendingRollout extends ObservedTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
-  /** The state of the tenant in it. */
   readonly state: TenantState;
   readonly rolloutState: RolloutState;
   /** Whether a change of the tenant was attempted. */
@@ -290,7 +283,6 @@ function parseIdentityFields(row: Row, seq: number | undefined): Omit<ObservedTe
   });
 }
 
-/** @param seq the sequence number of the rollout. */
 function getAcceptedSeq(
   { acceptsEmptyTenant, identity, marker }: TenantSummary,
   seq: number | undefined,

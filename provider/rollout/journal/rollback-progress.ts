@@ -2,9 +2,7 @@ import { formatFirst, quote } from "../../settings/text";
 import type { JournalReader } from "./journal-reader";
 import type { RolloutRecord, TenantRecord } from "./rollout-record";
 
-/** How far a rollout was rolled back. */
 export interface RollbackProgress {
-  /** The rollbacks of it that were started. */
   readonly rollbacks: readonly string[];
   /** The tenants that it changed or tried to change. */
   readonly changedTenants: readonly TenantRecord[];

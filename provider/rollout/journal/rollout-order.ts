@@ -2,7 +2,6 @@ import type { Queryable } from "../database/database";
 import { readJournalVersion, SEQUENCE_VERSION } from "../database/tables";
 import type { RolloutRecord } from "./rollout-record";
 
-/** The properties that determine the order of rollouts. */
 export type RolloutOrder = Pick<RolloutRecord, "id" | "seq" | "startedAtMs">;
 
 /**

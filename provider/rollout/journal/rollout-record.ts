@@ -27,7 +27,6 @@ export interface SkippedTenant {
 
 /** The specification of a rollout. After planning, only its key variables, skipped tenants and pruning time change. */
 export interface RolloutSpec {
-  /** The targets file, as it was given. */
   readonly source: string;
   readonly project: string;
   /** The working directory of {@link PackedFiles}. Known once the planning is complete. */
@@ -37,7 +36,6 @@ export interface RolloutSpec {
   readonly waves: readonly Wave[];
   /** How many tenants may fail in the whole rollout. */
   readonly tolerated?: number;
-  /** The limits of service addresses. */
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
   /** The notification settings. Absent: every receiver with an address in the environment gets all notices. */
   readonly notify?: NotificationSettings;
@@ -48,7 +46,6 @@ export interface RolloutSpec {
   readonly keyVariables?: readonly string[];
   /** A fingerprint of the state backend, so that no worker applies a tenant to a different one. */
   readonly backend: string;
-  /** The rollout that this one rolls back. */
   readonly rollsBack?: string;
   /** The target of a rollback: each tenant's previous state, or the files of a git revision. */
   readonly rollsBackTo?: string;
@@ -71,13 +68,11 @@ export interface RolloutScope {
   readonly stacks?: readonly string[];
 }
 
-/** The parts of a tenant's plan that reports need. */
 export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   readonly changes: readonly TenantChange[];
   /** `accepted` is absent in rollouts that an earlier release planned. */
   readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
-  /** The name of the `TenantSettings` in the stack. */
   readonly resource: string;
   readonly isStackThere: boolean;
   /** The provider of its lists. Default: dynamic resources. */
@@ -114,7 +109,6 @@ export interface TenantSummary {
   readonly overrides?: readonly string[];
 }
 
-/** The planning result of one tenant. */
 export interface PlannedTenant {
   readonly name: string;
   readonly state: "pending" | "unchanged" | "failed";
@@ -126,7 +120,6 @@ export interface PlannedTenant {
   readonly error?: TenantError;
 }
 
-/** A tenant that a worker has started. */
 export interface ClaimedJob {
   readonly job: Job;
   readonly spec: RolloutSpec;
@@ -136,13 +129,11 @@ export interface ClaimedJob {
   readonly attempt: number;
   /** The previous worker, if the tenant was reclaimed after that worker died. */
   readonly previousWorker: string | undefined;
-  /** The plan as JSON. */
   readonly plan: string;
   readonly digest: string;
   readonly summary: TenantSummary;
 }
 
-/** A rollout in the journal. */
 export interface RolloutRecord {
   readonly id: string;
   readonly state: RolloutState;
@@ -160,21 +151,17 @@ export interface RolloutRecord {
   readonly finishedAtMs: number | undefined;
 }
 
-/** An unfinished rollout that shares stacks with another. */
 export interface ConflictingRollout extends Pick<RolloutRecord, "id" | "state" | "reason"> {
   readonly stacks: readonly string[];
 }
 
-/** The effect of a later rollout on a stack. */
 export interface LaterChange {
   readonly rollout: string;
   readonly stack: string;
   readonly state: TenantState;
-  /** The rollout that it rolled back. */
   readonly rollsBack?: string;
 }
 
-/** A wave in the journal. */
 export interface WaveRecord {
   readonly state: WaveState;
   readonly startedAtMs: number | undefined;
@@ -184,7 +171,6 @@ export interface WaveRecord {
   readonly health: { readonly isHealthy: boolean; readonly message: string } | undefined;
 }
 
-/** A tenant in the journal. */
 export interface TenantRecord {
   readonly name: string;
   readonly wave: number;

@@ -4,14 +4,12 @@ import { buildSequenceSql } from "./rollout-order";
 import type { RolloutRecord } from "./rollout-record";
 import { ZERO_COUNTS } from "./run-state";
 
-/** The states of a rollout's tenants. */
 export interface RolloutTally {
   readonly counts: Readonly<Record<TenantState, number>>;
   /** Whether any tenant was started. Otherwise there is nothing to roll back. */
   readonly isStarted: boolean;
 }
 
-/** Returns the tenant states of all rollouts, by rollout. */
 export async function readRolloutTallies(database: Database): Promise<ReadonlyMap<string, RolloutTally>> {
   const rows = await database.query(
     "SELECT rollout, state, COUNT(*) AS count, MAX(attempt) AS attempts FROM rollout_tenants GROUP BY rollout, state",

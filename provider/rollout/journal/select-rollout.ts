@@ -8,17 +8,13 @@ import { readRollbackProgress } from "./rollback-progress";
 import type { RolloutRecord } from "./rollout-record";
 import { findRetryableRollouts, readRolloutTallies } from "./rollout-tally";
 
-/** The action for which a person selects a rollout. */
 export type RolloutAction = "status" | "resume" | "rollback" | "stop" | "abandon";
 
-/** The context of a search, in addition to the journal. */
 export interface SelectRolloutContext {
   /** The location of the journal, safe to display. */
   readonly journalLocation: string;
   readonly commands: RolloutCommands;
-  /** Whether a process is running a rollout now. */
   isLocked(id: string): Promise<boolean>;
-  /** Receives notes for the person. */
   log(line: string): void;
 }
 
@@ -99,7 +95,6 @@ interface ActionRule {
   readonly canBeDefault: (candidate: Candidate) => boolean;
 }
 
-/** Whether a rollout is unfinished. */
 export function isOpenRollout({ state }: RolloutRecord): boolean {
   return isOpenState(state);
 }

@@ -6,7 +6,6 @@ import { appendEvent } from "./append-event";
 import { readRolloutRecord } from "./journal-reader";
 import type { RolloutScope, RolloutSpec, SkippedTenant } from "./rollout-record";
 
-/** A tenant that all rollouts of a project skip until a person ends the skip. */
 export interface Skip extends SkippedTenant {
   readonly project: string;
   /** The state backend's fingerprint by `resolveStateBackend`. */
@@ -30,7 +29,6 @@ export async function listSkips(database: Queryable): Promise<readonly Skip[]> {
   }));
 }
 
-/** Returns the current skips of a project, keyed by stack. */
 export async function readActiveSkips(
   database: Queryable,
   { project, backend }: RolloutScope,
@@ -41,12 +39,10 @@ export async function readActiveSkips(
   return new Map(scopedSkips.map((skip) => [skip.stack, skip]));
 }
 
-/** Returns the parts of a skip that a rollout stores. */
 export function toSkippedTenant({ name, stack, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
   return { name, sinceMs, reason, ...omitUndefined({ stack, by }) };
 }
 
-/** Returns the skip of a tenant. */
 export type SkipLookup<T> = (tenant: { readonly name: string; readonly stack: string }) => T | undefined;
 
 /** Finds a tenant among the skipped ones by its stack: another tenant may have the name of a skipped one. */
@@ -59,7 +55,6 @@ export function createSkipLookup<T extends Pick<SkippedTenant, "name" | "stack">
   return ({ name, stack }) => byStack.get(stack) ?? byName.get(name);
 }
 
-/** The state of a skipped tenant in an unfinished rollout. */
 export interface SkippedTenantState {
   readonly rollout: string;
   readonly tenant: string;
@@ -67,7 +62,6 @@ export interface SkippedTenantState {
   readonly state: string;
 }
 
-/** The result of skipping tenants. */
 export interface SkipResult {
   readonly added: readonly Skip[];
   /** Tenants that were already skipped. Their earlier reason stays. */
@@ -250,7 +244,6 @@ async function markSkipped(
   await appendEvent(transaction, id, event, nowMs);
 }
 
-/** Returns the unfinished rollouts of a project and backend. */
 async function readOpenRollouts(
   transaction: Queryable,
   { project, backend }: Required<Omit<RolloutScope, "stacks">>,

@@ -65,7 +65,6 @@ function formatLockStatus({ state, reason = "" }: RolloutRecord): string {
   }
 }
 
-/** Returns the stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
 function findUnreviewedStacks(
   wave: Wave | undefined,
   record: WaveRecord,

@@ -1,7 +1,6 @@
 import { type EntryState, getComparableValues } from "../../settings/entry-fields";
 import { hashJson } from "../../settings/plan-digest";
 
-/** The parts of a planned change that identify it if it is planned again. */
 interface PlannedChange {
   readonly kind: string;
   readonly key: string;
@@ -20,7 +19,6 @@ export function getChangeSignature({ kind, key, before, after }: PlannedChange):
   return hashJson(["comment", kind, key, ...getComparableValues(after)]);
 }
 
-/** Returns the signatures of a plan in the journal's format. */
 export function getPlanSignatures(plan: string): readonly string[] {
   return (JSON.parse(plan) as { readonly changes?: readonly PlannedChange[] }).changes?.map(getChangeSignature) ?? [];
 }

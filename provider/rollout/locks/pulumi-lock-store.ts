@@ -35,7 +35,6 @@ export class PulumiLockStore implements Disposable {
   /**
    * @param environment the environment of the CLI, with the state backend and without any key.
    * @param backendLabel the state backend, safe to display.
-   * @param log receives a line for each repair.
    */
   constructor(environment: NodeJS.ProcessEnv, backendLabel: string, log: (line: string) => void = () => {}) {
     this.#directory = createScratchDirectory("marks");
@@ -71,7 +70,6 @@ export class PulumiLockStore implements Disposable {
     return locks;
   }
 
-  /** Reads the lock of one rollout. Undefined if it has none. */
   async get(rollout: string): Promise<RolloutLock | UnreadableLock | undefined> {
     const run = await this.#runPulumi("read", rollout, "stack", "export");
     // Removed after it was listed, for example by a rollout that has finished.

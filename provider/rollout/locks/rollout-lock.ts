@@ -1,19 +1,16 @@
 import { z } from "zod";
+import { jsonArray } from "../../settings/json-fields";
 import { ROLLOUT_MODES } from "../model/rollout-mode";
 
-/** The version of the lock format. */
 const LOCK_FORMAT = 1;
 
-/** The changes that a rollback undid: the rollout, and the signatures of its changes. */
-const rolledBackSchema = z.object({ rollout: z.string(), changes: z.array(z.string()).readonly() });
+const rolledBackSchema = z.object({ rollout: z.string(), changes: jsonArray(z.string()) });
 
-/** The changes that a rollback undid. */
 export type RolledBackChanges = Readonly<z.infer<typeof rolledBackSchema>>;
 
 const lockSchema = z.object({
   format: z.literal(LOCK_FORMAT),
   rollout: z.string(),
-  /** The Pulumi project of its stacks. */
   project: z.string(),
   /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
   state: z.enum(["open", "closed"]),
@@ -30,9 +27,9 @@ const lockSchema = z.object({
   /** When the lock was written: ISO 8601, UTC. */
   at: z.string(),
   /** The stacks that it has not reached yet. */
-  pending: z.array(z.string()).readonly(),
+  pending: jsonArray(z.string()),
   /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
-  unreviewed: z.array(z.object({ name: z.string(), sinceMs: z.number() })).readonly(),
+  unreviewed: jsonArray(z.object({ name: z.string(), sinceMs: z.number() })),
   /** The mode of an unattended rollout. Absent: the rollout applies the files. */
   task: z.enum(ROLLOUT_MODES).exactOptional(),
   /** The changes that this rollout rolled back, which must not return unless requested. */
@@ -45,7 +42,6 @@ const lockSchema = z.object({
  */
 export type RolloutLock = Readonly<Omit<z.infer<typeof lockSchema>, "format">>;
 
-/** Converts a lock to its stored format. */
 export function serializeLock(lock: RolloutLock): unknown {
   return { format: LOCK_FORMAT, ...lock };
 }
@@ -70,7 +66,6 @@ export interface UnreadableLock {
   readonly state: "unreadable";
 }
 
-/** Whether the lock has no further use. */
 export function isObsoleteLock({ state, unreviewed, rolledBack }: RolloutLock): boolean {
   return state === "closed" && unreviewed.length === 0 && (rolledBack?.changes ?? []).length === 0;
 }

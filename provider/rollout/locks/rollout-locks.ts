@@ -22,15 +22,11 @@ const RETENTION_MS = 90 * 86_400_000;
 export interface LockSummary {
   /** When each stack with an unreviewed change was changed, in milliseconds since 1970. */
   readonly unreviewed: ReadonlyMap<string, number>;
-  /** Which rollout rolled back which changes, by their signatures. */
   readonly rolledBack: readonly (RolledBackChanges & { readonly by: string })[];
 }
 
-/** Planned changes that were rolled back before. */
 export interface ReappliedChanges {
-  /** The rollout that made the changes. */
   readonly rollout: string;
-  /** The rollout that rolled them back. */
   readonly by: string;
   readonly tenants: readonly string[];
   /** The first of these changes: `allow partner.example`. */
@@ -199,7 +195,6 @@ export class RolloutLocks implements Disposable {
     return found;
   }
 
-  /** @param own a rollout whose lock is omitted. */
   async #listReadable(own?: string): Promise<readonly RolloutLock[]> {
     return (await this.#store.read(own)).filter(isReadable);
   }
@@ -334,7 +329,6 @@ function canReapply(task: RolloutSpec["task"], mark: Pick<RolloutLock, "task">):
   return task === undefined || task === mark.task;
 }
 
-/** When a stack was changed, and the sequence number of the rollout that recorded it. */
 interface UnreviewedChange {
   readonly sinceMs: number;
   readonly seq: number | undefined;

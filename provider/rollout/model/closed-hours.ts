@@ -1,11 +1,9 @@
 /** Hours of each week in which nothing starts. Plain data, stored in the journal. */
 export interface ClosedHours {
-  /** The original text: `Fri 16:00–Mon 06:00 Europe/Zurich`. */
   readonly text: string;
   /** Minutes since Monday 0:00 by the time zone's clocks. The start is inclusive, the end exclusive and possibly in the next week. */
   readonly from: number;
   readonly to: number;
-  /** A name of the IANA time zone database. */
   readonly timeZone: string;
 }
 
@@ -16,7 +14,6 @@ const WEEK_MINUTES = 7 * DAY_MINUTES;
 const CLOSED_HOURS_PATTERN =
   /^(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2}) ?[-–] ?(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2})(?: ([A-Za-z][\w+/-]*))?$/;
 
-/** The format of closed hours, for messages. */
 export const CLOSED_HOURS_FORMAT =
   "Fri 16:00–Mon 06:00 Europe/Zurich, or 18:00–07:00 Europe/Zurich for every day; without a time zone in UTC";
 

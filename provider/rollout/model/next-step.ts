@@ -1,13 +1,11 @@
 import { getClosedUntil } from "./closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
-/** The state of a rollout that determines its next step. */
 export interface RunState {
   readonly state: RolloutState;
   readonly waves: readonly WaveRunState[];
   /** How many tenants may fail in the whole rollout. Undefined: only the waves have limits. */
   readonly tolerated: number | undefined;
-  /** The wave after which to wait for a person. */
   readonly until: string | undefined;
   /** Whether a person requested a stop. */
   readonly isStopping: boolean;
@@ -30,7 +28,6 @@ export interface WaveRunState {
   readonly wave: Wave;
   readonly state: WaveState;
   readonly counts: Readonly<Record<TenantState, number>>;
-  /** When the soak ends, in milliseconds since 1970. */
   readonly soakUntilMs: number | undefined;
   readonly isApproved: boolean;
   /** The result of its health check. Undefined before the check. */
@@ -118,7 +115,6 @@ function getClosedHoursStep(
   return { kind: "pause", wave: index, untilMs, reason };
 }
 
-/** Returns closed hours in their original text. */
 export function formatClosedHours(closedHours: NonNullable<Wave["closed"]>): string {
   return [...new Set(closedHours.map(({ text }) => text))].join(", ");
 }
@@ -159,7 +155,6 @@ function hasPendingAfter(index: number, waves: readonly WaveRunState[]): boolean
   return waves.slice(index + 1).some(({ counts }) => counts.pending > 0);
 }
 
-/** Chooses the step after the health check: a gate, or the next wave. */
 function chooseStepAfterReview(index: number, current: WaveRunState, { waves, until }: RunState): RolloutStep {
   const { wave, isApproved } = current;
   if (!hasPendingAfter(index, waves) || isApproved) return { kind: "settle", wave: index };

@@ -10,7 +10,6 @@ export const NOTICE_KINDS = ["waiting", "stopped", "unhealthy", "done", "drift",
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** The receivers, each with its own body format. */
 export const RECEIVERS = ["webhook", "slack", "teams", "mail"] as const;
 
 export type ReceiverName = (typeof RECEIVERS)[number];
@@ -18,7 +17,6 @@ export type ReceiverName = (typeof RECEIVERS)[number];
 /** The notification settings of a targets file. It never contains addresses. */
 export type NotificationSettings = Readonly<Partial<Record<ReceiverName, ReceiverSettings | undefined>>>;
 
-/** The settings of one receiver. */
 export interface ReceiverSettings {
   /** The kinds to send. Default: all. */
   readonly events?: readonly NoticeKind[] | undefined;

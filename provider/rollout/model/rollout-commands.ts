@@ -21,7 +21,6 @@ export class RolloutCommands {
       database === undefined ? "" : ` --database ${quoteShellWord(replacePassword(database, "PASSWORD"))}`;
   }
 
-  /** Plans a new rollout of all or some tenants, in the same mode. */
   plan(source: string, names: readonly string[] = [], mode?: RolloutMode): string {
     const modeOption = mode === undefined ? "" : ` ${MODE_TEXTS[mode].option}`;
     return this.#command(
@@ -41,12 +40,10 @@ export class RolloutCommands {
     return this.#command(`show ${id}`);
   }
 
-  /** @param to a git revision. */
   rollback(id: string, to?: string): string {
     return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${quoteShellWord(to)}`}`);
   }
 
-  /** Makes rollouts skip tenants. @param source the targets file. */
   skip(names: readonly string[], source: string): string {
     return this.#command(
       `skip ${names.map(quoteShellWord).join(" ")} --reason 'the reason'${formatTargetsOption(source)}`,

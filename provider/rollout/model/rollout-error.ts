@@ -1,7 +1,6 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { RolloutReport } from "./rollout-report";
 
-/** The codes of rollout errors. */
 export type RolloutErrorCode =
   /** No such rollout exists, or none matches the command. */
   | "ERR_ROLLOUT_NOT_FOUND"

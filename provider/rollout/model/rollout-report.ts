@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { kindSchema, signSchema } from "../../plan/plan-schema";
-import { jsonCountField, jsonTextField, jsonTimeField } from "../../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import { ROLLOUT_MODES } from "./rollout-mode";
 
-/** The version of the report format. */
 export const REPORT_FORMAT = 1;
 
 export const tenantStateSchema = z
@@ -17,18 +16,15 @@ export const tenantStateSchema = z
 
 export type TenantState = z.infer<typeof tenantStateSchema>;
 
-export const countsSchema = z
-  .strictObject({
-    pending: jsonCountField("Planned, but not started."),
-    released: jsonCountField("Ready to start."),
-    running: jsonCountField("In progress."),
-    unchanged: jsonCountField("Matched their files already."),
-    done: jsonCountField("Changed."),
-    failed: jsonCountField("Failed: they don't match their files."),
-    skipped: jsonCountField("Skipped by a person."),
-  })
-  .readonly()
-  .meta({ id: "Counts", description: "The number of tenants in each state." });
+export const countsSchema = jsonObject({
+  pending: jsonCountField("Planned, but not started."),
+  released: jsonCountField("Ready to start."),
+  running: jsonCountField("In progress."),
+  unchanged: jsonCountField("Matched their files already."),
+  done: jsonCountField("Changed."),
+  failed: jsonCountField("Failed: they don't match their files."),
+  skipped: jsonCountField("Skipped by a person."),
+}).meta({ id: "Counts", description: "The number of tenants in each state." });
 
 export const rolloutStateSchema = z
   .enum(["planned", "running", "waiting", "stopped", "abandoned", "rolled-back", "done"])
@@ -38,170 +34,138 @@ export const rolloutStateSchema = z
 
 export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
-const advice = z
-  .strictObject({
-    why: jsonTextField("Its purpose, as a sentence."),
-    command: jsonTextField("A shell command.").exactOptional(),
-  })
-  .readonly();
+const advice = jsonObject({
+  why: jsonTextField("Its purpose, as a sentence."),
+  command: jsonTextField("A shell command.").exactOptional(),
+});
 
-const wave = z
-  .strictObject({
-    name: z.string(),
-    state: z
-      .enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"])
-      .describe("soaking, checking and gated follow when all its tenants are finished."),
-    tenants: jsonCountField("The number of its tenants."),
-    counts: countsSchema,
-    maxConcurrent: z.int().min(1).describe("How many of its tenants are changed concurrently."),
-    tolerated: jsonCountField("How many may fail. With one more, the rollout stops."),
-    after: z
-      .strictObject({
-        soakMs: jsonCountField("How long it soaks, in milliseconds."),
-        isChecked: z.boolean().describe("Whether its health is checked."),
-        isGated: z.boolean().describe("Whether it waits for approval."),
-      })
-      .readonly()
-      .describe("The next step when it is finished."),
-    closed: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe("The hours in which none of its tenants is started, as they are written in the file."),
-    unreviewed: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe("Its tenants whose last change, by an earlier rollout, never passed its health check or gate."),
-    startedAt: jsonTimeField("When it began").exactOptional(),
-    finishedAt: jsonTimeField("When it was finished").exactOptional(),
-    soakUntil: jsonTimeField("When its soak ends or ended").exactOptional(),
-    health: z
-      .strictObject({ isHealthy: z.boolean(), message: z.string() })
-      .readonly()
-      .describe("The output of the health check.")
-      .exactOptional(),
-  })
-  .readonly()
-  .meta({ id: "Wave", description: "A wave and its progress." });
+const wave = jsonObject({
+  name: z.string(),
+  state: z
+    .enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"])
+    .describe("soaking, checking and gated follow when all its tenants are finished."),
+  tenants: jsonCountField("The number of its tenants."),
+  counts: countsSchema,
+  maxConcurrent: z.int().min(1).describe("How many of its tenants are changed concurrently."),
+  tolerated: jsonCountField("How many may fail. With one more, the rollout stops."),
+  after: jsonObject(
+    {
+      soakMs: jsonCountField("How long it soaks, in milliseconds."),
+      isChecked: z.boolean().describe("Whether its health is checked."),
+      isGated: z.boolean().describe("Whether it waits for approval."),
+    },
+    "The next step when it is finished.",
+  ),
+  closed: jsonArray(
+    z.string(),
+    "The hours in which none of its tenants is started, as they are written in the file.",
+  ).exactOptional(),
+  unreviewed: jsonArray(
+    z.string(),
+    "Its tenants whose last change, by an earlier rollout, never passed its health check or gate.",
+  ).exactOptional(),
+  startedAt: jsonTimeField("When it began").exactOptional(),
+  finishedAt: jsonTimeField("When it was finished").exactOptional(),
+  soakUntil: jsonTimeField("When its soak ends or ended").exactOptional(),
+  health: jsonObject(
+    { isHealthy: z.boolean(), message: z.string() },
+    "The output of the health check.",
+  ).exactOptional(),
+}).meta({ id: "Wave", description: "A wave and its progress." });
 
 export type WaveReport = z.infer<typeof wave>;
 export type WaveState = WaveReport["state"];
 
-export const tenantChangeSchema = z
-  .strictObject({
-    sign: signSchema,
-    kind: kindSchema,
-    list: jsonTextField("deny, or allow → deny if it moves; absent for VIPs.").exactOptional(),
-    value: jsonTextField("The value or mailbox."),
-    alarm: z
-      .enum(["danger", "accepted", "warning"])
-      .exactOptional()
-      .describe("The severity of its risks; absent if there are none."),
-  })
-  .readonly()
-  .meta({ id: "TenantChange", description: "A change of a tenant's plan." });
+export const tenantChangeSchema = jsonObject({
+  sign: signSchema,
+  kind: kindSchema,
+  list: jsonTextField("deny, or allow → deny if it moves; absent for VIPs.").exactOptional(),
+  value: jsonTextField("The value or mailbox."),
+  alarm: z
+    .enum(["danger", "accepted", "warning"])
+    .exactOptional()
+    .describe("The severity of its risks; absent if there are none."),
+}).meta({ id: "TenantChange", description: "A change of a tenant's plan." });
 
 export type TenantChange = z.infer<typeof tenantChangeSchema>;
 
-const error = z
-  .strictObject({
-    code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for errors of the rollout itself."),
-    message: jsonTextField("The failure, without any key."),
-    advice: jsonTextField("The next step, as a sentence."),
-    phase: z
-      .enum(["plan", "apply"])
-      .describe("When it occurred: during planning, when nothing was changed; or while the tenant was changed."),
-  })
-  .readonly()
-  .meta({ id: "TenantError", description: "Why a tenant doesn't match its files." });
+const error = jsonObject({
+  code: jsonTextField("A stable name, such as ERR_AUTH; ERR_ROLLOUT_… for errors of the rollout itself."),
+  message: jsonTextField("The failure, without any key."),
+  advice: jsonTextField("The next step, as a sentence."),
+  phase: z
+    .enum(["plan", "apply"])
+    .describe("When it occurred: during planning, when nothing was changed; or while the tenant was changed."),
+}).meta({ id: "TenantError", description: "Why a tenant doesn't match its files." });
 
 export type TenantError = z.infer<typeof error>;
 
-/** The numbers of a plan's changes. */
-export const plannedCountsSchema = z
-  .strictObject({
-    added: jsonCountField("Added."),
-    changed: jsonCountField("Changed."),
-    removed: jsonCountField("Removed."),
-  })
-  .readonly();
+export const plannedCountsSchema = jsonObject({
+  added: jsonCountField("Added."),
+  changed: jsonCountField("Changed."),
+  removed: jsonCountField("Removed."),
+});
 
-const tenant = z
-  .strictObject({
-    name: z.string(),
-    labels: z.record(z.string(), z.string()).readonly(),
-    wave: jsonTextField("The name of its wave."),
-    state: tenantStateSchema,
-    host: jsonTextField("The service's host."),
-    address: jsonTextField("The address to which its key is sent."),
-    keyFrom: jsonTextField("The source of its key, described without the key."),
-    stack: jsonTextField("The Pulumi stack."),
-    planned: plannedCountsSchema.describe("The number of changes in the plan; all 0 if there is no plan."),
-    changes: z.array(tenantChangeSchema).readonly().describe("The most important changes of the plan, at most 20."),
-    alarms: z
-      .strictObject({
-        danger: jsonCountField("Risky changes."),
-        accepted: jsonCountField("Risky changes with a reason in acceptRisk.").exactOptional(),
-        warning: jsonCountField("Changes with a warning."),
-      })
-      .readonly(),
-    left: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe(
-        "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
-      ),
-    drift: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe("The first of the reverted console changes, with their authors if the service reports them."),
-    unmanagedAllows: z
-      .strictObject({
-        count: jsonCountField("The number of changes."),
-        risky: jsonCountField("How many of them lint would report as risky."),
-        values: z.array(z.string()).readonly().describe("The first 10, the risky ones first."),
-      })
-      .readonly()
-      .exactOptional()
-      .describe("The tenant's unmanaged allows at planning time; the rollout doesn't change them."),
-    overrides: z
-      .array(z.string())
-      .readonly()
-      .exactOptional()
-      .describe("The first rules of included files that its settings files override, with file and line."),
-    error: error.exactOptional(),
-    attempts: jsonCountField("How often it was started: more than once after a crash or a retry."),
-    worker: jsonTextField("The process that worked on it last: host:pid.").exactOptional(),
-    startedAt: jsonTimeField("When it was started").exactOptional(),
-    finishedAt: jsonTimeField("When it was finished").exactOptional(),
-    durationMs: z.number().min(0).describe("How long it took, in milliseconds.").exactOptional(),
-  })
-  .readonly()
-  .meta({ id: "Tenant", description: "A tenant and its outcome." });
+const tenant = jsonObject({
+  name: z.string(),
+  labels: z.record(z.string(), z.string()).readonly(),
+  wave: jsonTextField("The name of its wave."),
+  state: tenantStateSchema,
+  host: jsonTextField("The service's host."),
+  address: jsonTextField("The address to which its key is sent."),
+  keyFrom: jsonTextField("The source of its key, described without the key."),
+  stack: jsonTextField("The Pulumi stack."),
+  planned: plannedCountsSchema.describe("The number of changes in the plan; all 0 if there is no plan."),
+  changes: jsonArray(tenantChangeSchema, "The most important changes of the plan, at most 20."),
+  alarms: jsonObject({
+    danger: jsonCountField("Risky changes."),
+    accepted: jsonCountField("Risky changes with a reason in acceptRisk.").exactOptional(),
+    warning: jsonCountField("Changes with a warning."),
+  }),
+  left: jsonArray(
+    z.string(),
+    "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
+  ).exactOptional(),
+  drift: jsonArray(
+    z.string(),
+    "The first of the reverted console changes, with their authors if the service reports them.",
+  ).exactOptional(),
+  unmanagedAllows: jsonObject(
+    {
+      count: jsonCountField("The number of changes."),
+      risky: jsonCountField("How many of them lint would report as risky."),
+      values: jsonArray(z.string(), "The first 10, the risky ones first."),
+    },
+    "The tenant's unmanaged allows at planning time; the rollout doesn't change them.",
+  ).exactOptional(),
+  overrides: jsonArray(
+    z.string(),
+    "The first rules of included files that its settings files override, with file and line.",
+  ).exactOptional(),
+  error: error.exactOptional(),
+  attempts: jsonCountField("How often it was started: more than once after a crash or a retry."),
+  worker: jsonTextField("The process that worked on it last: host:pid.").exactOptional(),
+  startedAt: jsonTimeField("When it was started").exactOptional(),
+  finishedAt: jsonTimeField("When it was finished").exactOptional(),
+  durationMs: z.number().min(0).describe("How long it took, in milliseconds.").exactOptional(),
+}).meta({ id: "Tenant", description: "A tenant and its outcome." });
 
 export type TenantReport = z.infer<typeof tenant>;
 export type UnmanagedAllows = NonNullable<TenantReport["unmanagedAllows"]>;
 
-const skipped = z
-  .strictObject({
-    name: z.string(),
-    stack: jsonTextField(
-      "The Pulumi stack, which identifies the tenant: another tenant of the rollout may have the name now. Absent in rollouts of an earlier release.",
-    ).exactOptional(),
-    since: jsonTimeField("Since when"),
-    by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
-    reason: jsonTextField("Why."),
-  })
-  .readonly()
-  .meta({
-    id: "Skipped",
-    description: "A skipped tenant.",
-  });
+const skipped = jsonObject({
+  name: z.string(),
+  stack: jsonTextField(
+    "The Pulumi stack, which identifies the tenant: another tenant of the rollout may have the name now. Absent in rollouts of an earlier release.",
+  ).exactOptional(),
+  since: jsonTimeField("Since when"),
+  by: jsonTextField("The person who decided it: dana@build-7.").exactOptional(),
+  reason: jsonTextField("Why."),
+}).meta({
+  id: "Skipped",
+  description: "A skipped tenant.",
+});
 
-/** The mode of a rollout, for reports and the history. */
 export const modeSchema = z
   .enum(ROLLOUT_MODES)
   .exactOptional()
@@ -210,44 +174,36 @@ export const modeSchema = z
   );
 
 /** The report of a rollout, by tenant. Texts from outside are not sanitized: sanitize them before display. */
-export const reportSchema = z
-  .strictObject({
-    format: z.literal(REPORT_FORMAT).describe("The version of this format."),
-    id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
-    source: jsonTextField("The targets file, as it was named."),
-    state: rolloutStateSchema,
-    isHeld: z.boolean().describe("Whether somebody is at it now."),
-    reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
-    waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
-    advice: z.array(advice).readonly().describe("The next step; empty when all is done."),
-    digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
-    createdAt: jsonTimeField("When it was planned"),
-    startedAt: jsonTimeField("When it began").exactOptional(),
-    finishedAt: jsonTimeField("When it ended").exactOptional(),
-    rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
-    rollsBackTo: jsonTextField(
-      "The target of the rollback: each tenant's previous state, or the files of a git revision.",
-    ).exactOptional(),
-    rolledBackBy: jsonTextField(
-      "The newest rollback of it, where all that it changed was rolled back.",
-    ).exactOptional(),
-    task: modeSchema,
-    counts: countsSchema,
-    skipped: z
-      .array(skipped)
-      .readonly()
-      .exactOptional()
-      .describe(
-        "The skipped tenants. Those skipped before planning aren't among tenants; the others have the state skipped, or were finished before.",
-      ),
-    waves: z.array(wave).readonly(),
-    tenants: z.array(tenant).readonly().describe("In the order of the waves, and of the tenants in each wave."),
-  })
-  .readonly()
-  .meta({
-    title: "Email security rollout",
-    description: "The results of a rollout, tenant by tenant, as `email-security rollout status` writes them as JSON.",
-  });
+export const reportSchema = jsonObject({
+  format: z.literal(REPORT_FORMAT).describe("The version of this format."),
+  id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
+  source: jsonTextField("The targets file, as it was named."),
+  state: rolloutStateSchema,
+  isHeld: z.boolean().describe("Whether somebody is at it now."),
+  reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
+  waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
+  advice: jsonArray(advice, "The next step; empty when all is done."),
+  digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
+  createdAt: jsonTimeField("When it was planned"),
+  startedAt: jsonTimeField("When it began").exactOptional(),
+  finishedAt: jsonTimeField("When it ended").exactOptional(),
+  rollsBack: jsonTextField("The id of the rollout that this one rolls back.").exactOptional(),
+  rollsBackTo: jsonTextField(
+    "The target of the rollback: each tenant's previous state, or the files of a git revision.",
+  ).exactOptional(),
+  rolledBackBy: jsonTextField("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
+  task: modeSchema,
+  counts: countsSchema,
+  skipped: jsonArray(
+    skipped,
+    "The skipped tenants. Those skipped before planning aren't among tenants; the others have the state skipped, or were finished before.",
+  ).exactOptional(),
+  waves: jsonArray(wave),
+  tenants: jsonArray(tenant, "In the order of the waves, and of the tenants in each wave."),
+}).meta({
+  title: "Email security rollout",
+  description: "The results of a rollout, tenant by tenant, as `email-security rollout status` writes them as JSON.",
+});
 
 export type RolloutReport = z.infer<typeof reportSchema>;
 export type SkippedReport = NonNullable<RolloutReport["skipped"]>[number];

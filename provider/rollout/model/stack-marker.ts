@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonArray } from "../../settings/json-fields";
 import { omitUndefined } from "../../settings/omit-undefined";
 
 export const MARKER_OUTPUT = "emailSecurityRollout";
@@ -9,7 +10,7 @@ const stackStateSchema = z.object({
   }),
 });
 
-const hashes = z.array(z.string()).readonly();
+const hashes = jsonArray(z.string());
 
 const identity = z.object({
   address: z.string(),

@@ -53,11 +53,9 @@ export function explainUnwritableFile(file: string): string | undefined {
   }
 }
 
-/** Returns the nearest existing directory above a file. */
 function findNearestDirectory(file: string): string {
   const directory = dirname(resolve(file));
   return existsSync(directory) ? directory : findNearestDirectory(directory);
 }
 
-/** Reasons that SQLite reports with its own codes. */
 export const STORAGE_REASONS = { NO_ACCESS, DISK_FULL, DISK_FAILED, TOO_MANY_FILES } as const;

@@ -1,12 +1,10 @@
 import type { Finding, Place } from "../../files/finding";
 import type { ProviderKind } from "../../resources/resource-type";
-import type { ClosedHours } from "./closed-hours";
 import type { NotificationSettings } from "./notification-settings";
-import type { HealthCheck } from "./wave";
+import type { Wave } from "./wave";
 
 /** A tenant of a rollout: its address, key source, settings file and stack. */
 export interface Target {
-  /** Unique in the rollout: `acme`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The service's address, without a trailing slash. */
@@ -23,7 +21,6 @@ export interface Target {
   readonly provider?: ProviderKind;
   /** Whether to allow plain http to another machine. Default: false. */
   readonly allowInsecureHttp: boolean;
-  /** The place of its declaration. */
   readonly place: Place;
 }
 
@@ -35,15 +32,11 @@ export type KeySource =
   /** A program and its arguments, run without a shell. Its output is the key. */
   | { readonly from: "command"; readonly command: readonly string[] };
 
-/** The content of `tenants.yaml` and the files that it includes. */
 export interface Targets {
   /** The requested file, relative to the working directory. */
   readonly file: string;
-  /** All files read, starting with the requested one. */
   readonly files: readonly string[];
-  /** The Pulumi project of all stacks. */
   readonly project: string;
-  /** In the order of the files. */
   readonly targets: readonly Target[];
   readonly waves: readonly WaveRule[];
   /** How many tenants may fail in the whole rollout. Default: only the waves have limits. */
@@ -55,10 +48,8 @@ export interface Targets {
   readonly findings: readonly Finding[];
 }
 
-/** A number of tenants, or a percentage of them. */
 export type Tolerance = { readonly count: number } | { readonly percent: number };
 
-/** The limits that all tenants of one service address share. */
 export interface ServiceLimit {
   /** Requests per second by all its tenants together. Default: only the service's own limits. */
   readonly requestsPerSecond?: number;
@@ -66,23 +57,12 @@ export interface ServiceLimit {
   readonly maxConcurrent?: number;
 }
 
-/** A wave as the file describes it, before tenants are assigned. */
-export interface WaveRule {
-  readonly name: string;
+export interface WaveRule extends Pick<Wave, "name" | "maxConcurrent" | "soakMs" | "gate" | "health" | "closed"> {
   /** Labels that a tenant must have, each with one of the given values. Default: all remaining tenants. */
   readonly match?: Readonly<Record<string, readonly string[]>>;
   /** How many matching tenants to take that are in no earlier wave: a count, or a percentage of all matching tenants. Default: all. */
   readonly take?: Tolerance;
-  /** Default: 1. */
-  readonly maxConcurrent: number;
   /** Default: none. */
   readonly failureTolerance: Tolerance;
-  /** How long to wait after the wave, in milliseconds. Default: 0. */
-  readonly soakMs: number;
-  /** Whether a person must resume the rollout before the next wave. Default: false. */
-  readonly gate: boolean;
-  readonly health?: HealthCheck;
-  /** When no tenant of the wave may start. Default: never. */
-  readonly closed?: readonly ClosedHours[];
   readonly place: Place;
 }

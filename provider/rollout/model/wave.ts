@@ -3,7 +3,6 @@ import type { RolloutState, TenantState } from "./rollout-report";
 
 export type { RolloutState, TenantState, WaveState } from "./rollout-report";
 
-/** A wave of a rollout with its tenants. Plain data, stored in the journal. */
 export interface Wave {
   readonly name: string;
   /** How many of its tenants to change at once. At least 1. */
@@ -17,7 +16,6 @@ export interface Wave {
   readonly health?: HealthCheck;
   /** When no tenant of the wave may start. Default: never. */
   readonly closed?: readonly ClosedHours[];
-  /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**
    * Tenants with an unreviewed last change from an earlier rollout: its wave was abandoned at the gate, or before it was found
@@ -37,7 +35,6 @@ export interface UnreviewedTenant {
 export interface HealthCheck {
   /** A program and its arguments, run without a shell. It must exit with 0. */
   readonly command?: readonly string[];
-  /** The timeout of the command, in milliseconds. */
   readonly timeoutMs: number;
   readonly threats?: ThreatLimit;
 }
@@ -61,7 +58,6 @@ export function isFinalState(state: string): boolean {
   return state === "abandoned" || state === "rolled-back";
 }
 
-/** Whether a rollout in this state is unfinished. */
 export function isOpenState(state: string): boolean {
   return OPEN_STATES.has(state);
 }

@@ -9,9 +9,7 @@ import { classifyResponse, type ResponseObservation } from "../../client/respons
 import { createAbortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
 
-/** The options for sending a notice. */
 export interface DeliverNoticeOptions {
-  /** Aborts the delivery and its waits. */
   readonly signal: AbortSignal;
   /** The timeout of one attempt, in milliseconds. Default: 5,000. */
   readonly attemptTimeoutMs?: number;

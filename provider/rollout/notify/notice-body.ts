@@ -1,7 +1,6 @@
 import type { NoticeKind, ReceiverName } from "../model/notification-settings";
 import type { Notice } from "./notice";
 
-/** Builds the JSON body for a receiver. */
 export function buildNoticeBody(receiver: ReceiverName, notice: Notice): string {
   return JSON.stringify(BODY_BUILDERS[receiver](notice));
 }

@@ -15,7 +15,6 @@ export class Notifier {
     this.#receivers = receivers;
   }
 
-  /** Whether any receiver wants this kind. */
   isWanted(kind: NoticeKind): boolean {
     return this.#receivers.some((receiver) => acceptsKind(receiver, kind));
   }
@@ -42,7 +41,6 @@ export class Notifier {
   /**
    * Waits until all notices are sent.
    *
-   * @param timeoutMs the maximum wait in milliseconds.
    * @returns a sentence about undelivered notices, for people. Undefined if all were delivered.
    */
   async flush(timeoutMs = 30_000): Promise<string | undefined> {

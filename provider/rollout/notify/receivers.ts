@@ -8,7 +8,6 @@ import {
   type ReceiverName,
 } from "../model/notification-settings";
 
-/** The destination of notices. */
 export interface Receiver {
   readonly name: ReceiverName;
   /** A secret: anyone who has it can post there. */
@@ -20,7 +19,6 @@ export interface Receiver {
   readonly secret?: Uint8Array;
 }
 
-/** The environment variables with the receivers' addresses, which are secrets. */
 export const RECEIVER_ADDRESS_VARIABLES: Readonly<Record<ReceiverName, string>> = {
   webhook: "EMAIL_SECURITY_NOTIFY_WEBHOOK",
   slack: "EMAIL_SECURITY_NOTIFY_SLACK",
@@ -28,7 +26,6 @@ export const RECEIVER_ADDRESS_VARIABLES: Readonly<Record<ReceiverName, string>> 
   mail: "EMAIL_SECURITY_NOTIFY_MAIL",
 };
 
-/** The environment variable with the key that signs webhook bodies. */
 export const WEBHOOK_SECRET_VARIABLE = "EMAIL_SECURITY_NOTIFY_SECRET";
 
 /**
@@ -58,7 +55,6 @@ export function getReceivers(
   });
 }
 
-/** Returns the unset variables of receivers that the targets file names. */
 export function findUnsetAddressVariables(
   notify: NotificationSettings | undefined,
   environment: Readonly<Record<string, string | undefined>>,

@@ -19,7 +19,6 @@ export class RolloutNotifier {
   #unhealthyWave: string | undefined;
 
   /**
-   * @param notify the settings of the targets file.
    * @param readReport returns the rollout's present report. Called only if a notice is sent.
    * @throws {ConfigurationError} for an invalid address.
    */
@@ -87,7 +86,6 @@ function getNoticeTrigger(event: RolloutEvent, unhealthyWave: string | undefined
   }
 }
 
-/** The maximum number of names and of changes in a notice. */
 const MAX_ITEMS = 20;
 
 function buildNotice({ kind, reason, wave }: NoticeTrigger, event: RolloutEvent, report: RolloutReport): Notice {

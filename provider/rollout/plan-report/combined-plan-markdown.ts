@@ -1,5 +1,6 @@
 import {
   buildChangeSections,
+  buildSection,
   type MarkdownSection,
   renderBlockersMarkdown,
   renderPlanHeader,
@@ -41,88 +42,31 @@ function renderPlanHeadMarkdown({ title, mailCoverage, ...view }: PlanSummaryVie
 
 function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, view: PlanSummaryView): MarkdownSection[] {
   const { tenants } = report;
-  const {
-    blockers,
-    reappliedChanges,
-    failures,
-    skipped,
-    missingEvidence,
-    drift,
-    untouchedChanges,
-    unrevertedTitle,
-    tenantLines,
-    waves,
-  } = view;
+  const { blockers, failures, skipped, tenantLines, waves } = view;
   const overrides = groupOverrides(tenants);
-  const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
-    {
-      isThere: blockers.length > 0,
-      maxShare: 0.2,
-      render: (maxBytes) => renderBlockersMarkdown(blockers, maxBytes),
-    },
-    {
-      isThere: reappliedChanges.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderList("### Rolled back before and planned again\n\n", reappliedChanges, maxBytes),
-    },
-    {
-      isThere: failures.length > 0,
-      maxShare: 0.2,
-      render: (maxBytes) => renderPlanFailuresMarkdown(failures, maxBytes),
-    },
-    {
-      isThere: skipped.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderList(`### ${formatSkippedHeading(skipped)}\n\n`, skipped, maxBytes),
-    },
-    {
-      isThere: overrides.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderOverridesMarkdown(overrides, maxBytes),
-    },
-    {
-      isThere: missingEvidence.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderList("### Missing mail evidence\n\n", missingEvidence, maxBytes),
-    },
-    ...buildChangeSections(combinedPlan, "in the artifact").map((section) => ({
+  const { groups } = combinedPlan.groups;
+  const list = (title: string, items: readonly SafeText[]): MarkdownSection[] =>
+    buildSection(items, 0.1, (maxBytes) => renderList(`### ${title}\n\n`, items, maxBytes));
+  return [
+    buildSection(blockers, 0.2, (maxBytes) => renderBlockersMarkdown(blockers, maxBytes)),
+    list("Rolled back before and planned again", view.reappliedChanges),
+    buildSection(failures, 0.2, (maxBytes) => renderPlanFailuresMarkdown(failures, maxBytes)),
+    list(formatSkippedHeading(skipped), skipped),
+    buildSection(overrides, 0.1, (maxBytes) => renderOverridesMarkdown(overrides, maxBytes)),
+    list("Missing mail evidence", view.missingEvidence),
+    buildChangeSections(combinedPlan, "in the artifact").map((section) => ({
       ...section,
-      isThere: true,
       maxShare: section.maxShare * 0.75,
     })),
-    {
-      isThere: drift.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderList("### Reverted\n\n", drift, maxBytes),
-    },
-    {
-      isThere: untouchedChanges.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderList(`### ${unrevertedTitle}\n\n`, untouchedChanges, maxBytes),
-    },
-    {
-      isThere: tenantLines.length > 0,
-      maxShare: 0.25,
-      render: (maxBytes) => renderTenantLines(tenantLines, maxBytes),
-    },
-    {
-      isThere: combinedPlan.groups.groups.length > 0,
-      maxShare: 0.3,
-      render: (maxBytes) => renderGroups(combinedPlan.groups.groups, maxBytes),
-    },
-    {
-      isThere: waves.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) =>
-        renderFold("Waves", waves.length, waves, maxBytes, (hiddenCount) => `${formatNumber(hiddenCount)} more`),
-    },
-    {
-      isThere: tenants.length > 0,
-      maxShare: 0.1,
-      render: (maxBytes) => renderKeysMarkdown(tenants, maxBytes),
-    },
-  ];
-  return sections.filter(({ isThere }) => isThere);
+    list("Reverted", view.drift),
+    list(view.unrevertedTitle, view.untouchedChanges),
+    buildSection(tenantLines, 0.25, (maxBytes) => renderTenantLines(tenantLines, maxBytes)),
+    buildSection(groups, 0.3, (maxBytes) => renderGroups(groups, maxBytes)),
+    buildSection(waves, 0.1, (maxBytes) =>
+      renderFold("Waves", waves.length, waves, maxBytes, (hiddenCount) => `${formatNumber(hiddenCount)} more`),
+    ),
+    buildSection(tenants, 0.1, (maxBytes) => renderKeysMarkdown(tenants, maxBytes)),
+  ].flat();
 }
 
 function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBytes: number): string {
@@ -160,7 +104,6 @@ function renderList(heading: string, items: readonly SafeText[], maxBytes: numbe
   return `${renderLines(heading, items, maxBytes - 1, (hiddenCount) => `${formatNumber(hiddenCount)} more`)}\n`;
 }
 
-/** Renders lines inside an expandable section. */
 function renderFold(
   title: string,
   count: number,

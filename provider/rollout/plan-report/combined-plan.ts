@@ -15,7 +15,6 @@ export interface CombinedPlan extends Record<"dangers" | "accepted" | "warnings"
    * changes are in no set.
    */
   readonly tenantSets: readonly TenantSet[];
-  /** The groups of tenants that the views refer to. */
   readonly groups: TenantGroups;
   /** The number of changes that didn't fit into memory. A change counts once for each of its tenants. */
   readonly omittedCount: number;
@@ -27,7 +26,6 @@ export interface TenantSet {
   readonly distinctChanges: readonly ChangeView[];
 }
 
-/** The maximum number of different changes, and the maximum number of different facts about them. */
 const MAX_CHANGES = 20_000;
 const MAX_FACTS = 500_000;
 
@@ -67,7 +65,6 @@ export class CombinedPlanBuilder {
     if (plan.changes.length > 0) this.#byTenant.set(tenant, { own: ownChanges, counts: plan.counts });
   }
 
-  /** @param total the number of all tenants. */
   build(total: number): CombinedPlan {
     const groups = new TenantGroups(total);
     const sorted = [...this.#changes.values()].sort(compareCombinedChanges);
@@ -137,7 +134,6 @@ export class CombinedPlanBuilder {
 }
 
 interface CombinedChange {
-  /** The position among all changes, in the order of arrival. */
   readonly position: number;
   /** The view of the change in the first tenant. */
   readonly firstView: ChangeView;
@@ -146,7 +142,6 @@ interface CombinedChange {
   readonly facts: Map<string, FactVariant>;
 }
 
-/** A fact, and the tenants that it applies to. */
 interface FactVariant extends ChangeDetail {
   isAlarming: boolean;
   readonly tenants: string[];

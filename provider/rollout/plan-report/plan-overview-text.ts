@@ -236,7 +236,6 @@ function writeUntouched(page: TextPage, tenants: readonly TenantReport[], limit:
   writeHiddenCount(page, items.length - limit);
 }
 
-/** Shows each line once, with all tenants that it applies to. */
 function writeGroupedLines(
   page: TextPage,
   heading: string,

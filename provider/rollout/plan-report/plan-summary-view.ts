@@ -1,11 +1,10 @@
 import { FAIL_ON_BLOCKER, getChangeTransition } from "../../plan/plan";
 import {
-  type ChangeCount,
   type ChangeView,
   formatPlanSummary,
   getPlanStatus,
   getPlanVerdict,
-  type PlanStatus,
+  type PlanView,
 } from "../../plan/render/plan-view";
 import {
   formatCount,
@@ -27,25 +26,14 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "../report/tenant-names";
 import type { CombinedPlan } from "./combined-plan";
 import { canListInline, type TenantGroups } from "./tenant-groups";
 
-/** A planned rollout, with everything that its views show. */
 export interface PlanSummaryInput {
-  /** The report that {@link addMailAlarms} returns. */
   readonly report: RolloutReport;
   readonly plannedRollout: Pick<PlannedRollout, "blockers" | "reappliedChanges" | "mail">;
   readonly combinedPlan: CombinedPlan;
 }
 
-/** The view of a rollout's plan, independent of the format. */
-export interface PlanSummaryView {
+export interface PlanSummaryView extends Pick<PlanView, "mood" | "verdict" | "headline" | "summary" | "tallies"> {
   readonly title: SafeText;
-  readonly mood: PlanStatus;
-  readonly verdict: string;
-  readonly headline: SafeText;
-  /** The same formula as in the plan of one tenant. */
-  readonly summary: string;
-  /** The number of changes by sign, and the number of tenants. */
-  readonly tallies: readonly ChangeCount[];
-  /** Describes whose mail was searched. */
   readonly mailCoverage: SafeText;
   readonly missingEvidence: readonly SafeText[];
   /** The blockers, grouped by code and message, with the names of their tenants. */
@@ -53,11 +41,9 @@ export interface PlanSummaryView {
   readonly reappliedChanges: readonly SafeText[];
   /** Tenants that can't be planned, grouped by reason. */
   readonly failures: readonly { readonly title: SafeText; readonly facts: readonly SafeText[] }[];
-  /** The tenants that a person chose to skip. */
   readonly skipped: readonly SafeText[];
   /** The drift that the rollout reverts, with its tenants. Empty in other modes. */
   readonly drift: readonly SafeText[];
-  /** The changes that the rollout leaves unchanged, and the title above them. */
   readonly untouchedChanges: readonly SafeText[];
   readonly unrevertedTitle: string;
   /** The changes of each tenant. Tenants with the same changes share a line. */
@@ -337,7 +323,6 @@ function groupByText(
   );
 }
 
-/** Counts the tenants in which the rollout changes something at the service. */
 function countChangingTenants({ tenants }: RolloutReport): number {
   return tenants.filter(({ planned: { added, changed, removed } }) => added + changed + removed > 0).length;
 }

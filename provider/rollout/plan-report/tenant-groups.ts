@@ -20,7 +20,6 @@ export class TenantGroups {
   readonly #total: number;
   readonly #groups = new Map<string, TenantGroup>();
 
-  /** @param total the number of all tenants. */
   constructor(total: number) {
     this.#total = total;
   }

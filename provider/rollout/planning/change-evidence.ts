@@ -2,7 +2,6 @@ import type { Alarm } from "../../plan/plan";
 import type { ChangeDetail } from "../../plan/render/change-details";
 import type { ChangeView } from "../../plan/render/plan-view";
 
-/** Evidence from a tenant's mail for one change. */
 export interface ChangeEvidence {
   readonly alarm: Alarm;
   readonly facts: readonly ChangeDetail[];

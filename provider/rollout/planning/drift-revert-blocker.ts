@@ -11,7 +11,6 @@ export function canRevertDrift({ onDrift }: Pick<Settings, "onDrift">): boolean 
 /**
  * Explains why the differences at a tenant are not reverted. Undefined if all of them are drift and the files allow reverting it.
  *
- * @param known the contents of the stack's state.
  * @param isApplied whether the files declare exactly the same as the stack's last run.
  * @param keptElements expired entries that `--only-expired` keeps, so that only a full rollout can remove them.
  */

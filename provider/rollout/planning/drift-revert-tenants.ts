@@ -3,7 +3,6 @@ import { readTargets } from "../targets/read-targets";
 import { selectTargets, type TargetSelection } from "../targets/select-targets";
 import { canRevertDrift } from "./drift-revert-blocker";
 
-/** The number of selected tenants, and the names of those whose drift the rollout reverts. */
 export interface DriftRevertTenants {
   readonly names: readonly string[];
   /** The number of these tenants whose files can't be read, so that their `onDrift` is unknown. */
@@ -15,7 +14,6 @@ export interface DriftRevertTenants {
  * Finds the tenants whose settings files declare `onDrift: revert`, without a request to any tenant. Includes tenants whose files can't be
  * read, because the planning reports the reason.
  *
- * @param file the targets file.
  * @throws {TargetsFileError} with every mistake in the file.
  * @throws {SelectionError} if a selected tenant or label doesn't exist.
  */

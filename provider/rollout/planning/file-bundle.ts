@@ -43,9 +43,7 @@ export function addFiles({ bundle, directory }: PackedFiles, extraFiles: Readonl
   return { bundle: new Map([...bundle, ...added]), directory };
 }
 
-/** A bundle that was laid out in its own directory. */
 export interface BundleDirectory {
-  /** The path of the working directory in it. */
   readonly path: string;
   remove(): void;
 }
@@ -53,7 +51,6 @@ export interface BundleDirectory {
 /**
  * Lays a bundle out where a Pulumi program can run, with a project and the packages that its provider needs.
  *
- * @param project the name of the project.
  * @param backend the URL of the state backend, if the user's project specifies one.
  */
 export function extractBundle(
@@ -73,7 +70,6 @@ export function extractBundle(
   });
 }
 
-/** @returns the path of the working directory. */
 function writeBundle(
   root: string,
   { bundle, directory }: PackedFiles,

@@ -1,6 +1,5 @@
 import type { PlanChange } from "../../plan/plan";
 
-/** A tenant whose mail may be searched. */
 export interface MailCandidate {
   readonly name: string;
   /** The weights (from 1) of the changes that its mail can provide evidence for. The key is equal for the same change of two tenants. */

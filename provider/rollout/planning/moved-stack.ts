@@ -8,21 +8,15 @@ import type { Target } from "../model/target";
 import { isOpenState } from "../model/wave";
 import { formatSkip } from "../report/skipped-tenants";
 
-/** The options of {@link createMovedStackCheck}. */
 export interface MovedStackOptions {
   readonly journal: JournalReader;
   readonly commands: RolloutCommands;
-  /** The project of the targets file. */
   readonly project: string;
-  /** The fingerprint of the state backend, from `resolveStateBackend`. */
   readonly backend: string;
-  /** The targets file. */
   readonly source: string;
-  /** Receives the projects from which stacks were moved. */
   readonly formerProjects: Set<string>;
 }
 
-/** Checks a stack by the marker in its state. */
 export type MovedStackCheck = (target: Target, marker: StackMarker | undefined) => Promise<PlanBlocker | undefined>;
 
 /**

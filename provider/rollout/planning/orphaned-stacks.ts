@@ -14,14 +14,10 @@ import { selectIdentityRecord } from "../targets/tenant-conflicts";
 import type { PlanningContext } from "./plan-target";
 import type { OrphanedStack } from "./renamed-tenant";
 
-/** The options of {@link readOrphanedStacks}. */
 export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" | "directory" | "environment"> {
-  /** The stacks of all tenants of the targets file. */
   readonly declaredStacks: ReadonlySet<string>;
   readonly database: Database;
-  /** The fingerprint of the state backend, from `resolveStateBackend`. */
   readonly backend: string;
-  /** Formats the command that ends a skip. */
   readonly formatUnskip: (skip: Skip) => string;
 }
 

@@ -62,7 +62,6 @@ function buildEmptyPlan(plan: Plan): Plan {
   };
 }
 
-/** Describes what somebody changed at the tenant, with the author and the time if the service reports them. */
 function formatDriftChange({ sign, kind, value, before, after, why }: PlanChange): string {
   const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
   const { by, at } = before ?? {};

@@ -42,16 +42,13 @@ import { type MailScope, type MailSearchResult, searchTenantMail } from "./searc
 import { buildTenantError } from "./tenant-error";
 import { buildTenantChange } from "./tenant-summary";
 
-/** The options of {@link planRollout}. */
 export interface PlanRolloutOptions {
   readonly journal: Journal;
-  /** The commands that messages suggest. */
   readonly commands: RolloutCommands;
   readonly rateLimitBroker: RateLimitBroker;
   readonly backend: StateBackend;
   /** The source of the keys, and of the other variables that the CLI gets. */
   readonly environment: NodeJS.ProcessEnv;
-  /** How many tenants are planned at once. */
   readonly concurrency: number;
   /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
@@ -63,19 +60,16 @@ export interface PlanRolloutOptions {
    * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
    */
   readonly declaredStacks?: ReadonlySet<string>;
-  /** Aborts the planning and deletes the plans. */
+  /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
   /**
    * The tenants whose mail is searched for evidence once all are planned. Applies only to rollouts of the settings files. Default: none.
    */
   readonly mail?: MailScope;
-  /** Receives the number of planned tenants. */
   readonly onProgress?: (planned: number, total: number) => void;
-  /** Receives the number of tenants whose mail has been searched. */
   readonly onMail?: (checkedCount: number, total: number) => void;
 }
 
-/** A planned rollout. Nothing has been written to any tenant. */
 export interface PlannedRollout {
   readonly id: string;
   /** The digest of the plans of all tenants, which identifies the reviewed plan. */
@@ -84,19 +78,16 @@ export interface PlannedRollout {
   readonly tolerated?: number;
   /** The location of the state of all stacks, without credentials. */
   readonly backend: string;
-  /** The blockers of the rollout, by tenant. */
   readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
   /** Changes that this plan repeats although a rollback has undone them. Absent: none. */
   readonly reappliedChanges?: readonly ReappliedChanges[];
   /** The changes and their number of tenants, the most important first. */
   readonly changes: readonly SharedChange[];
-  /** The projects from which stacks were moved to the rollout's project. */
   readonly formerProjects: ReadonlySet<string>;
   /** The evidence from the mail of some tenants. Absent: no mail was searched. */
   readonly mail?: MailSearchResult;
 }
 
-/** How many plans are written to the journal at once. */
 const WRITE_BATCH_SIZE = 20;
 
 /**

@@ -53,11 +53,9 @@ import { findReplacedTenantBlocker, type ReplacedTenant } from "./replaced-tenan
 import { buildTenantError } from "./tenant-error";
 import { buildTenantChange, buildTenantSummary } from "./tenant-summary";
 
-/** The context that the planning of all tenants shares. */
 export interface PlanningContext {
   /** The day (UTC) for which `expires` is evaluated. */
   readonly today: string;
-  /** The Pulumi project, and its directory. */
   readonly project: string;
   readonly directory: string;
   /** The directory that settings files are relative to. Default: the working directory. */
@@ -86,7 +84,6 @@ export interface PlanningContext {
   readonly files: Set<string>;
 }
 
-/** The result of planning one tenant, and its blockers. */
 export interface TargetPlan {
   readonly plannedTenant: PlannedTenant;
   readonly blockers: readonly PlanBlocker[];
@@ -96,7 +93,6 @@ export interface TargetPlan {
   readonly generatedFiles?: ReadonlyMap<string, string>;
 }
 
-/** Plans one tenant, like {@link planTarget}. */
 export type TenantPlanner = typeof planTarget;
 
 /**
@@ -154,7 +150,6 @@ async function findFormerStackOfTenant(
   return findFormerStack(tenant, await runInSlot(readOrphanedStacks));
 }
 
-/** Returns the part of the summary by which later runs recognize the tenant. */
 export function buildTenantIdentification(
   { baseUrl }: Target,
   desired: DesiredState,
@@ -219,7 +214,6 @@ export function readTargetSettings(
  * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
  *
  * @param isDone whether nothing is left to do for the tenant.
- * @param summaryFields additional fields of the summary.
  */
 export function buildTargetPlan(
   target: Target,
@@ -253,7 +247,6 @@ export function buildTargetPlan(
   };
 }
 
-/** Builds the result for a tenant that can't be planned. */
 export function buildFailedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
   return { name, state: "failed", digest: "", error: buildTenantError(error, "plan", secrets) };
 }

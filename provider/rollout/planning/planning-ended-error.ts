@@ -14,15 +14,12 @@ export interface PlanFailure {
   readonly isAddressWide: boolean;
 }
 
-/** The state of a planning that ended early. */
 export interface IncompletePlanning {
   readonly failures: readonly PlanFailure[];
   readonly unplannedTargets: readonly Target[];
-  /** The waves or the rollout whose tolerance is exceeded, as named in a sentence. */
   readonly exceededTolerances: readonly string[];
 }
 
-/** Builds the error for a rollout whose planning ended early, with a report of its progress. */
 export async function buildPlanningEndedError(
   journal: Journal,
   id: string,
@@ -61,7 +58,6 @@ function getPlanCommand({ source, rollsBack, task }: RolloutReport, commands: Ro
   return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
 }
 
-/** The maximum number of causes to show, and of tenants to name for each. */
 const MAX_CAUSES = 5;
 const MAX_NAMES = 5;
 

@@ -11,15 +11,12 @@ import { selectIdentityRecord } from "../targets/tenant-conflicts";
 import { type PlanningContext, preparePlan, readTargetStack } from "./plan-target";
 import { buildRenamedTenantBlocker, findFormerStack, type OrphanedStack } from "./renamed-tenant";
 
-/** The stacks of all planned tenants. */
 export interface PlannedStacks {
-  /** The tenants whose stacks are new. */
   readonly newTargets: readonly Target[];
   /** The tenants that lack a part of their stack's declarations, and how many entries and VIPs they still hold. */
   readonly partialMatches: ReadonlyMap<Target, number>;
   readonly context: PlanningContext;
   readonly database: Database;
-  /** The fingerprint of the state backend, from `resolveStateBackend`. */
   readonly backend: string;
 }
 

@@ -26,7 +26,6 @@ export interface OrphanedStack {
   readonly knownLists: StackLists;
   /** The last rollout that reached the stack, if the journal knows one. */
   readonly last?: Pick<AppliedRollout, "rollout" | "settings" | "fingerprint">;
-  /** The identity of the stack's tenant, from the journal or the stack's state. */
   readonly record?: IdentityRecord;
   /** The skip of the stack's tenant. Absent: rollouts don't skip it. */
   readonly skip?: SkippedTenant;
@@ -46,7 +45,6 @@ export interface NewTenant {
 
 /** The stack that most likely belongs to the tenant under its former name. */
 export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip" | "unskipCommand"> {
-  /** The evidence for it. */
   readonly evidence: string;
   /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
   readonly orphanedElements: readonly string[];
@@ -242,11 +240,9 @@ function rankByDanger(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
-/** The reason why a stack seems to belong to a tenant. */
 interface Evidence {
   /** A sentence without a full stop. */
   readonly text: string;
-  /** Its strength: lower is stronger. */
   readonly rank: number;
 }
 

@@ -14,11 +14,9 @@ import {
   isDifferentTenant,
 } from "../targets/tenant-replacement";
 
-/** A tenant whose stack belonged to another tenant of the service before. */
 export interface ReplacedTenant {
   /** A sentence without a full stop. */
   readonly reason: string;
-  /** The identity that was read from it. */
   readonly identity: TenantIdentity;
 }
 
@@ -49,12 +47,10 @@ export async function findReplacedTenantBlocker(
   };
 }
 
-/** Whether a tenant holds something that a stack declared. */
 export function hasHeldDeclarations(known: StackLists, observed: ObservedState): boolean {
   return listDeclaredKeys(known).some(([kind, key]) => observed[kind].has(key));
 }
 
-/** Whether a stack declared anything. */
 export function hasDeclarations(known: StackLists): boolean {
   return listDeclaredKeys(known).length > 0;
 }

@@ -6,32 +6,23 @@ import type { Journal } from "../journal/journal";
 import { type ChangeEvidence, getChangeKey } from "./change-evidence";
 import { chooseMailSample, getMailWeight } from "./mail-sample";
 
-/** The evidence from the tenants' mail about their changes. */
 export interface MailSearchResult {
-  /** How many days back the search for evidence goes. */
   readonly days: number;
-  /** The number of tenants with changes that mail can provide evidence for. */
   readonly candidateCount: number;
-  /** The evidence of the tenants whose mail was searched, in their order. */
   readonly evidenceByTenant: ReadonlyMap<string, TenantMailEvidence>;
-  /** The tenants whose mail was selected but yielded no evidence, and why. */
   readonly unavailable: readonly { readonly tenant: string; readonly why: string }[];
   /** The blockers that only the mail reveals. */
   readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
 }
 
 export interface TenantMailEvidence {
-  /** By {@link getChangeKey}. */
   readonly changes: ReadonlyMap<string, ChangeEvidence>;
   readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
-  /** The reasons why evidence is missing, one sentence each. */
   readonly missing: readonly string[];
 }
 
-/** The tenants whose mail is searched: a sample of them, or all that change. */
 export type MailScope = "sample" | "all";
 
-/** The number of tenants in a sample. */
 export const SAMPLE_SIZE = 5;
 
 /** The labels of the facts that come from mail. A plan contains all other facts anyway. */
@@ -43,7 +34,6 @@ const MAX_WEIGHED_CHANGES = 200;
 /**
  * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
  *
- * @param planWithMail plans a tenant once more.
  * @param why describes a failure in one sentence, without any key.
  */
 export async function searchTenantMail(

@@ -10,7 +10,6 @@ import type { TenantSummary } from "../journal/rollout-record";
 import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
 import { rankTenantChange } from "../report/change-danger";
 
-/** The maximum number of changes that the summary keeps for reports. The plan has all of them. */
 const MAX_SUMMARY_CHANGES = 20;
 
 /** @param root the directory that the files of findings are relative to. Default: the working directory. */
@@ -40,7 +39,6 @@ function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
   return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
 }
 
-/** Converts a change to the form in reports. */
 export function buildTenantChange({ sign, kind, value, before, after, alarm }: PlanChange): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
@@ -52,7 +50,6 @@ export function buildTenantChange({ sign, kind, value, before, after, alarm }: P
   };
 }
 
-/** The maximum number of unmanaged allows of a tenant that the summary keeps for reports. */
 const MAX_SUMMARY_ALLOWS = 10;
 
 function summarizeUnmanagedAllows({ unmanaged }: Plan): UnmanagedAllows | undefined {
@@ -70,7 +67,6 @@ function isRiskyAllow({ key }: UnmanagedItem): boolean {
   return entry !== undefined && findEntryRisks({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
 }
 
-/** The maximum number of overrides of a tenant that the summary keeps for reports. */
 const MAX_SUMMARY_OVERRIDES = 10;
 
 /** Lists the overrides with their lines. Undefined if there are none. */

@@ -11,8 +11,6 @@ import { readTenantLists } from "./plan-target";
 /**
  * Reads a tenant again after its run, and lists the changes of its plan that did not take effect. Empty if all of them
  * did.
- *
- * @param plan the plan that the run enforced.
  */
 export async function verifyPlan(
   target: Target,

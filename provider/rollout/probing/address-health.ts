@@ -5,7 +5,6 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
-/** The request policy for a tenant. */
 export interface RequestPolicy {
   /** Whether its address is known to respond. If not, the request may take up to the whole timeout. */
   readonly isKnownHealthy: boolean;
@@ -212,13 +211,11 @@ interface AddressFailure {
 }
 
 interface AddressState {
-  /** The tenants available for probes, by name. */
   readonly tenants: Map<string, Target>;
   /** Resolves when the health of the address is known. Undefined while no tenant probes it. */
   leadRequest: Promise<void> | undefined;
   endLeadRequest: () => void;
   runningProbes: Promise<void> | undefined;
-  /** The last tenant that got a response. */
   lastAnswered: Target | undefined;
   /** The last failure that may affect the whole address, since the last response. */
   lastFailure: AddressFailure | undefined;

@@ -4,17 +4,14 @@ import type { Target } from "../model/target";
 import type { FailureTally } from "../targets/tolerance";
 import type { AddressHealth, RequestPolicy } from "./address-health";
 
-/** The planning result of one tenant: a plan, or an error. */
 export type PlanningOutcome<Plan> =
   | { readonly plan: Plan; readonly error?: undefined }
   | { readonly plan?: undefined; readonly error: unknown };
 
-/** Runs work when a slot is free. */
 export type RunInSlot = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface PlanAllTargetsOptions<Plan> {
   readonly addresses: AddressHealth;
-  /** How many tenants to plan at once. */
   readonly concurrency: number;
   /** Counts failed tenants, including earlier ones. */
   readonly tally: FailureTally;

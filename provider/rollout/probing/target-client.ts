@@ -8,11 +8,8 @@ import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
 import type { Probe, RequestPolicy } from "./address-health";
 
-/** How to reach the tenants' services from this process. */
 export interface RequestContext {
-  /** The source of keys, and of the request timeout. */
   readonly environment: NodeJS.ProcessEnv;
-  /** @param isAllowed called when a rate-limit token is due. */
   readonly getTokens: (target: Target, isAllowed?: () => boolean) => RequestLimiter;
   /** Aborts requests with its reason. Default: never. */
   readonly signal?: AbortSignal | undefined;

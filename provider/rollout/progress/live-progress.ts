@@ -12,11 +12,9 @@ export interface ProgressTerminal extends NodeJS.WritableStream {
 }
 
 export interface LiveProgressOptions {
-  /** Whether to use colours. */
   readonly color: boolean;
   /** How many tenants the process or the workers can change at once. Default: unknown. */
   readonly capacity?: number;
-  /** The time in milliseconds. Default: the system's. */
   readonly now?: () => number;
 }
 

@@ -24,7 +24,6 @@ export class LiveRegion {
     this.#isDrawn = true;
   }
 
-  /** Writes permanent lines above the region. */
   log(text: string): void {
     this.#write(`${this.#moveToTop()}${ERASE_BELOW}${text}\n${formatLines(this.#lines)}`);
   }
@@ -36,7 +35,6 @@ export class LiveRegion {
     this.#write(ERASE_SCREEN);
   }
 
-  /** Removes the region, and shows the cursor again. */
   end(): void {
     process.off("exit", this.#showCursor);
     this.#write(`${this.#moveToTop()}${ERASE_BELOW}${SHOW_CURSOR}`);

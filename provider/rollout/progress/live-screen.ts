@@ -9,11 +9,8 @@ import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./pr
 import { estimateRemainingTime } from "./remaining-time";
 
 export interface ScreenOptions {
-  /** The maximum number of columns of a line. */
   readonly columns: number;
-  /** The maximum number of lines. */
   readonly rows: number;
-  /** The time, in milliseconds. */
   readonly now: number;
   /** Whether to use colours. Colour alone never carries information. */
   readonly color: boolean;
@@ -47,7 +44,6 @@ export function renderLiveScreen(progress: Progress, { columns, rows, now, color
     .join("\n");
 }
 
-/** The parts of a line from left to right, with their styles. */
 type ScreenLine = readonly (readonly [text: string, style?: Style])[];
 
 const MIN_ROWS_FOR_HINT = 14;
@@ -233,7 +229,6 @@ function renderRunningLine(
   ];
 }
 
-/** A tenant that takes longer than this is highlighted. */
 const SLOW_TENANT_MS = 120_000;
 
 function renderFailureLines({ failures, counts }: Progress, maxLines: number): ScreenLine[] {
@@ -283,7 +278,6 @@ function countFinishedProgress({ done, unchanged, failed, skipped }: ProgressCou
   return done + unchanged + failed + skipped;
 }
 
-/** Sanitizes text from outside, and truncates it to the maximum number of columns. */
 function sanitizeToWidth(text: string, columns: number): string {
   return truncateToWidth(excerpt(toSingleLine(text), columns), Math.max(0, columns));
 }

@@ -11,10 +11,7 @@ export class PlainProgress implements ProgressView {
   readonly #model: ProgressModel;
   readonly #write: (line: string) => void;
 
-  /**
-   * @param report the state of the rollout before the first event.
-   * @param write receives each line, with a trailing newline.
-   */
+  /** @param write receives each line, with a trailing newline. */
   constructor(report: RolloutReport, write: (line: string) => void) {
     this.#model = new ProgressModel(report);
     this.#write = write;

@@ -8,9 +8,7 @@ import { ConcurrencyMeter } from "./concurrency-meter";
 export interface Progress {
   readonly id: string;
   readonly source: string;
-  /** `interrupted`: a person interrupted it, and the running tenants finish. */
   readonly state: RolloutState | "interrupted";
-  /** Why it stopped, is paused, or was interrupted. */
   readonly reason?: string;
   readonly total: number;
   readonly counts: ProgressCounts;
@@ -23,11 +21,9 @@ export interface Progress {
   readonly startedAtMs?: number;
   /** How many tenants the process or the workers can change at once, as far as it is known. */
   readonly capacity: number;
-  /** The durations of all tenants that were changed. */
   readonly durations: Durations;
 }
 
-/** The number of tenants by their progress. */
 export interface ProgressCounts {
   readonly left: number;
   readonly running: number;
@@ -54,7 +50,6 @@ export interface WaveProgress {
   /** Since when some tenants of the wave are being changed. Undefined while none is. */
   readonly workingSinceMs?: number;
   readonly concurrencyMeter: ConcurrencyMeter;
-  /** By the host of the service. */
   readonly hosts: ReadonlyMap<string, HostProgress>;
   readonly soakUntilMs?: number;
   readonly health?: { readonly isHealthy: boolean; readonly message: string };
@@ -89,7 +84,6 @@ export interface FailedTenant {
   readonly error?: TenantError;
 }
 
-/** The maximum number of failures to keep. The report has all of them. */
 export const MAX_FAILURES = 50;
 
 /** Folds events into a {@link Progress}. The time for an event doesn't depend on the number of tenants. */
@@ -109,10 +103,7 @@ export class ProgressModel implements Progress {
   readonly #waves: ReadonlyMap<string, MutableWaveProgress>;
   readonly #tenants = new Map<string, TenantProgress>();
 
-  /**
-   * @param report the state of the rollout before the first event.
-   * @param capacity how many tenants the process or the workers can change at once, as far as it is known.
-   */
+  /** @param capacity how many tenants the process or the workers can change at once, as far as it is known. */
   constructor(report: RolloutReport, capacity = Number.POSITIVE_INFINITY) {
     this.id = report.id;
     this.capacity = capacity;

@@ -4,7 +4,6 @@ import type { RolloutEvent } from "../model/rollout-event";
 export interface ProgressView {
   /** Receives each event, in order. */
   handleEvent(event: RolloutEvent): void;
-  /** Shows a line that isn't an event. */
   log(line: string): void;
   /** Stops showing anything, and restores the terminal. Safe to call more than once. */
   end(): void;

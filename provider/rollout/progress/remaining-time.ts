@@ -1,6 +1,5 @@
 import { type Durations, getHalfLifeMs, type Progress, type RunningTenant, type WaveProgress } from "./progress-model";
 
-/** The estimated remaining time of a rollout. */
 export interface RemainingTime {
   readonly ms: number;
   /**

@@ -1,10 +1,8 @@
 import type { Queryable } from "../database/database";
 import type { TenantError } from "../model/rollout-report";
 
-/** The job of one tenant. */
 export interface Job {
   readonly rollout: string;
-  /** The index of its wave, from 0. */
   readonly wave: number;
   readonly tenant: string;
   /** Counts the retries after failures of the tenant. Each retry is a new job. */
@@ -17,7 +15,6 @@ export interface Job {
  */
 export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
 
-/** The queue that brings jobs to their workers, in this process or on other machines. */
 export interface JobQueue {
   /**
    * Enqueues jobs, in the same transaction that marks their tenants as released. Ignores a job that was already
@@ -37,7 +34,6 @@ export class UnrecordedOutcomeError extends Error {
   readonly job: Job;
   /** The outcome for the tenant. `left`: it was not started. */
   readonly outcome: "changed" | "failed" | "left";
-  /** The tenant's error, if it failed. */
   readonly failure: TenantError | undefined;
 
   constructor(job: Job, outcome: UnrecordedOutcomeError["outcome"], failure: TenantError | undefined, cause: unknown) {

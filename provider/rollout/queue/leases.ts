@@ -5,19 +5,16 @@ const RENEWAL_INTERVAL_MS = 3_000;
 /** How long a lease lasts without renewal, in milliseconds. It ends before another worker may take the job. */
 const LEASE_DURATION_MS = (HEARTBEAT_SECONDS - 1) * 1_000;
 
-/** One attempt of a job, as the queue counts them. */
 export interface JobAttempt {
   readonly id: string;
   readonly retryCount: number;
 }
 
-/** A worker's claim on a job, until it is released. */
 export interface Lease extends AsyncDisposable {
   /** Aborts only when the lease is lost. */
   readonly signal: AbortSignal;
 }
 
-/** Renews the leases of all jobs of a worker, in one statement. */
 export class Leases {
   readonly #renew: (attempts: JobAttempt[]) => Promise<unknown>;
   readonly #leases = new Set<ActiveLease>();

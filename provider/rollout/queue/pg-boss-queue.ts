@@ -9,7 +9,6 @@ import { closePgBoss, getJobId, type Log, openPgBoss, QUEUE_NAME } from "./pg-bo
  * enqueued stays unchanged while a worker has it or may get it. A job that ended without finishing its tenant is queued
  * again.
  *
- * @param url the URL of the journal's database.
  * @param log receives a line about each problem in the background.
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used.
  */
@@ -36,7 +35,6 @@ export async function openPgBossQueue(url: string, { log }: { readonly log: Log 
   };
 }
 
-/** Lets pg-boss run statements in the caller's transaction. */
 function createTransactionExecutor(database: Queryable): {
   executeSql(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 } {

@@ -19,13 +19,11 @@ const WORK_OPTIONS = {
 };
 
 export interface PgBossWorkerOptions {
-  /** How many tenants to change at once. */
   readonly concurrency: number;
   /** Asks to start nothing more. Running jobs finish. */
   readonly stopping: AbortSignal;
   /** Asks to end at once. Running jobs are aborted and go to other workers. */
   readonly aborted: AbortSignal;
-  /** Receives a line about each problem that is retried. */
   readonly log: Log;
 }
 
@@ -81,7 +79,6 @@ export async function runPgBossWorker(
   }
 }
 
-/** Waits until one of the signals aborts. */
 async function waitForAbort(...signals: AbortSignal[]): Promise<void> {
   const combined = AbortSignal.any(signals);
   if (combined.aborted) return;

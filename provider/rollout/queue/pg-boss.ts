@@ -5,7 +5,6 @@ import { sanitizeLine } from "../../settings/text";
 import { isConnectionLost, type PostgresConnection } from "../database/postgres-connection";
 import type { Job } from "./job-queue";
 
-/** The queue of released tenants. */
 export const QUEUE_NAME = "tenants";
 
 /** A tenant goes to another worker after this many seconds without a heartbeat. It is the minimum of pg-boss. */

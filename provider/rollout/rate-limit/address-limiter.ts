@@ -18,7 +18,6 @@ const MAX_WAIT_MS = 120_000;
 const MAX_PAUSE_MS = 3_600_000;
 
 export interface AddressLimiterOptions {
-  /** The database that all processes share. It has the table `rollout_addresses`. */
   readonly database: Pick<Database, "dialect" | "query">;
   /** Keyed by address. Other addresses have no rate limit, and share only pauses. */
   readonly limits: ReadonlyMap<string, Pick<ServiceLimit, "requestsPerSecond">>;
@@ -79,7 +78,6 @@ class TokenBucket {
   readonly #tokensPerSecond: number | undefined;
   readonly #options: Required<AddressLimiterOptions>;
   readonly #waiters: TokenWaiter[] = [];
-  /** The due times of the tokens reserved for this process. */
   #reserved: number[] = [];
   #pausedUntil = 0;
   #pauseCheckedAt = Number.NEGATIVE_INFINITY;
@@ -302,7 +300,6 @@ function buildForBothDialects(statement: (now: string) => string): Record<Databa
   return { postgres: statement(NOW_SQL.postgres), sqlite: statement(NOW_SQL.sqlite) };
 }
 
-/** Returns the canonical form of an address. */
 function canonicalizeAddress(baseUrl: string): string {
   return normalizeBaseUrl(baseUrl, true);
 }

@@ -6,21 +6,17 @@ import { toTemporaryDirectoryError } from "../model/temporary-directory";
 import { AddressLimiter } from "./address-limiter";
 import { type RateLimitServer, startRateLimitServer } from "./rate-limit-server";
 
-/** A child process's access to the rate limiter. */
 export interface Grant {
-  /** Additional environment variables for the process. */
   readonly environment: Readonly<Record<string, string>>;
   revoke(): void;
 }
 
-/** The rate limiter of all services, for this process and its children. */
 export class RateLimitBroker {
   readonly #database: Database;
   /** One counter per rate, because two rollouts may have different limits. */
   readonly #limiters = new Map<string, LimiterEntry>();
   readonly #grants = new Map<string, () => boolean>();
 
-  /** @param database the database that all processes with the same limits share: that of the journal. */
   constructor(database: Database) {
     this.#database = database;
   }

@@ -6,7 +6,6 @@ import { createScratchDirectory } from "../../machine/scratch-directory";
 import { getMachineTimeMs, subscribeToLines, writeLine } from "../../tenant/rate-limit-client";
 import type { AddressLimiter } from "./address-limiter";
 
-/** The server that issues rate-limit tokens to child processes. */
 export interface RateLimitServer {
   /** The value of `EMAIL_SECURITY_RATE_LIMITER`: a socket in a directory that only this user may enter, or a named pipe. */
   readonly address: string;

@@ -10,7 +10,6 @@ import type { Target, Targets } from "../model/target";
 import type { RequestContext } from "../probing/target-client";
 import { type Grant, RateLimitBroker } from "./rate-limit-broker";
 
-/** The rate limiter of commands other than rollouts, until it is closed. */
 export interface SharedRateLimiter {
   readonly getTokens: RequestContext["getTokens"];
   /** Lets a child process use it too. Undefined if there are no limits. */
@@ -21,7 +20,6 @@ export interface SharedRateLimiter {
 /**
  * Opens the rate limiter that rollouts share, if there is a limit or a journal. Otherwise there are no limits.
  *
- * @param journalUrl the journal, if one is given.
  * @throws {JournalError} if it can't be opened.
  */
 export async function openSharedRateLimiter(

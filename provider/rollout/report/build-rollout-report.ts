@@ -123,7 +123,6 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
   return { record, tenants, report };
 }
 
-/** Converts a skipped tenant to the form in reports. */
 export function buildSkippedReport({ name, stack, sinceMs, by, reason }: SkippedTenant): SkippedReport {
   return { name, since: formatIsoTime(sinceMs), reason, ...omitUndefined({ stack, by }) };
 }
@@ -225,7 +224,6 @@ export async function getRolloutAdvice(
   }
 }
 
-/** The maximum number of tenants to name in a command. */
 const MAX_COMMAND_NAMES = 5;
 
 /** Explains how to continue without the failed tenants, and how to unskip the tenants that are still skipped. */
@@ -297,14 +295,12 @@ async function adviseRollback(
   return [{ why: "To roll back to the previous state of each tenant:", command: commands.rollback(id) }];
 }
 
-/** Counts the tenants in each state. */
 export function countTenantStates(tenants: readonly TenantRecord[]): Record<TenantState, number> {
   const counts: Record<TenantState, number> = { ...ZERO_COUNTS };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }
 
-/** Converts a time of the journal to the form in reports. */
 export function formatIsoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

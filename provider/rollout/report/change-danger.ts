@@ -1,7 +1,6 @@
 import { getDangerRank, isDangerous, type Transition } from "../../settings/danger";
 import type { TenantChange, TenantReport } from "../model/rollout-report";
 
-/** Returns the effect of a reported change on an entry or VIP. */
 export function getReportedTransition({
   sign,
   kind,
@@ -21,7 +20,6 @@ export function rankChange(
   return accepted + warning > 0 ? 2 : 3;
 }
 
-/** Ranks a change of one tenant: 0 for the most dangerous. */
 export function rankTenantChange(change: TenantChange): number {
   const hasAlarm = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
   const alarms = { danger: hasAlarm("danger"), accepted: hasAlarm("accepted"), warning: hasAlarm("warning") };

@@ -2,11 +2,8 @@ import { isDangerous } from "../../settings/danger";
 import type { TenantChange } from "../model/rollout-report";
 import { getReportedTransition, rankChange } from "./change-danger";
 
-/** A change that several tenants share. */
 export interface SharedChange extends Omit<TenantChange, "alarm"> {
-  /** The number of tenants that it applies to, out of all planned ones. */
   readonly tenants: number;
-  /** The name of the first of these tenants. */
   readonly first: string;
   /** The number of tenants in which it is a risk, is an accepted risk, or has a warning. */
   readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };

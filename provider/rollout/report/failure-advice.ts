@@ -1,10 +1,7 @@
 import type { TenantError } from "../model/rollout-report";
 
-/** The commands that continue after a failure. */
 export interface NextCommands {
-  /** Resumes the rollout. */
   readonly resume: string;
-  /** Plans a new rollout. */
   readonly newRollout: string;
 }
 
@@ -20,7 +17,6 @@ const CHECK_SERVICE_ADDRESS: Remedy = {
   action: "Check what responds at the service's address: a proxy, a sign-in page, or another service",
 };
 
-/** By error code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   // Errors of the service, or of the connection to it.
   ERR_AUTH: {
@@ -151,7 +147,6 @@ export function needsNewRollout({ code, phase }: Pick<TenantError, "code" | "pha
   return phase === "plan" || REMEDIES[code]?.isNewRolloutNeeded === true;
 }
 
-/** The error codes with a remedy. */
 export const REMEDY_CODES: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
 
 /**

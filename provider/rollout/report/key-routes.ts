@@ -2,12 +2,10 @@ import { formatCount, type SafeText, safeText, untrusted, untrustedSentence } fr
 import type { TenantReport } from "../model/rollout-report";
 import { restorePlaceholders } from "../targets/placeholders";
 
-/** An address, the source of the keys that it gets, and their tenants. */
 export interface KeyRoute {
   readonly address: string;
   /** With `{name}` or `{NAME}` if several tenants have one each. */
   readonly keyFrom: string;
-  /** The names of the tenants; at least one. */
   readonly tenants: readonly string[];
 }
 
@@ -28,7 +26,6 @@ export function groupKeyRoutes(tenants: readonly TenantReport[]): readonly KeyRo
     .sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-/** Formats one route of a rollout with `tenantCount` tenants. */
 export function formatKeyRoute({ address, keyFrom, tenants }: KeyRoute, tenantCount: number): SafeText {
   const [onlyTenant = ""] = tenants;
   const keysText: SafeText =

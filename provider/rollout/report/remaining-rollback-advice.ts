@@ -67,7 +67,6 @@ export async function getRemainingRollbackAdvice(
   );
 }
 
-/** The advice for tenants that the targets file no longer names. */
 export const RESTORE_ADVICE = "Restore the tenant in the targets file, or remove what the rollout did in the console.";
 
 /** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */

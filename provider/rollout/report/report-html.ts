@@ -73,11 +73,9 @@ ${renderKeysHtml(report)}
   });
 }
 
-/** A tenant, and the position of its details on the page. */
 interface AnchoredTenant {
   readonly tenant: TenantReport;
   readonly anchor: string;
-  /** The name of its state. */
   readonly label: StateLabel;
 }
 

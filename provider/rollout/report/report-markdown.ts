@@ -77,7 +77,6 @@ export function renderReportMarkdown(
 
 /** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
-/** The room for the summary of a section: a heading and a count. */
 const SECTION_RESERVE = 1_500;
 /** The fraction of the remaining space that a section may take, so that even the last section gets some. */
 const SECTION_SHARE = 0.7;
@@ -92,7 +91,12 @@ function buildReportSections(report: RolloutReport, { failures }: RolloutReportV
   const overrides = groupOverrides(tenants);
   return [
     ...(failures.length === 0 ? [] : [(maxBytes: number) => renderFailuresMarkdown(failures, maxBytes)]),
-    ...(skipped.length === 0 ? [] : [(maxBytes: number) => renderSkippedMarkdown(skipped, maxBytes)]),
+    ...(skipped.length === 0
+      ? []
+      : [
+          (maxBytes: number) =>
+            renderList(formatSkippedHeading(skipped), skipped.map(formatSkippedTenant), 500, maxBytes),
+        ]),
     ...(overrides.length === 0 ? [] : [(maxBytes: number) => renderOverridesMarkdown(overrides, maxBytes)]),
     ...(waves.length === 0 ? [] : [(maxBytes: number) => renderWaveTable(report, labels, maxBytes)]),
     ...(otherTenants.length === 0 ? [] : [(maxBytes: number) => renderTenantTable(otherTenants, labels, maxBytes)]),
@@ -163,28 +167,20 @@ function renderFailure(tenant: TenantReport): string {
   return [`#### ✗ ${formatMarkdownCode(name, 200)} (${locationText})`, "", ...lines, "", ""].join("\n");
 }
 
-function renderSkippedMarkdown(skippedTenants: NonNullable<RolloutReport["skipped"]>, maxBytes: number): string {
-  return `${renderWithinLimit(
-    `### ${formatSkippedHeading(skippedTenants)}\n\n`,
-    [
-      skippedTenants.map(
-        (skippedTenant) => () =>
-          `- ${renderMarkdownText(formatSkippedTenant(skippedTenant), { limit: 500 }).trimEnd()}\n`,
-      ),
-    ],
-    maxBytes - 1,
-    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`,
-  )}\n`;
+function renderList(heading: string, items: readonly SafeText[], limit: number, maxBytes: number): string {
+  const lines = items.map((text) => () => `- ${renderMarkdownText(text, { limit }).trimEnd()}\n`);
+  const formatHidden = (hiddenCount: number) => `… and ${formatNumber(hiddenCount)} more.\n`;
+  return `${renderWithinLimit(`### ${heading}\n\n`, [lines], maxBytes - 1, formatHidden)}\n`;
 }
 
 /** Renders the overrides that tenants share, in at most `maxBytes` bytes. */
 export function renderOverridesMarkdown(overrides: readonly SharedOverride[], maxBytes: number): string {
-  return `${renderWithinLimit(
-    `### ${OVERRIDES_HEADING} (${formatNumber(overrides.length)})\n\n`,
-    [overrides.map((override) => () => `- ${renderMarkdownText(formatOverride(override), { limit: 500 })}\n`)],
-    maxBytes - 1,
-    (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`,
-  )}\n`;
+  return renderList(
+    `${OVERRIDES_HEADING} (${formatNumber(overrides.length)})`,
+    overrides.map(formatOverride),
+    500,
+    maxBytes,
+  );
 }
 
 function renderFailureLine({ name, error }: TenantReport): string {
@@ -225,13 +221,10 @@ function renderTenantTable(tenants: readonly TenantReport[], labels: RolloutStat
 
 /** Renders which addresses get which keys, in at most `maxBytes` bytes. Tenants with the same route share a line. */
 export function renderKeysMarkdown(tenants: readonly TenantReport[], maxBytes: number): string {
-  const lines = groupKeyRoutes(tenants).map(
-    (route) => () => `- ${renderMarkdownText(formatKeyRoute(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
-  );
-  return `${renderWithinLimit("### Keys\n\n", [lines], maxBytes - 1, (hiddenCount) => `… and ${formatNumber(hiddenCount)} more.\n`)}\n`;
+  const routes = groupKeyRoutes(tenants).map((route) => formatKeyRoute(route, tenants.length));
+  return renderList("Keys", routes, 200, maxBytes);
 }
 
-/** The maximum number of rows to show without expanding them. */
 const MAX_UNFOLDED = 20;
 const MAX_ROW_CHANGES = 3;
 

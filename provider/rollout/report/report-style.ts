@@ -1,4 +1,3 @@
-/** The styles of a rollout's page, in addition to those of all pages. */
 export const REPORT_STYLE = `
 main, header, footer { max-width: 84rem; }
 .is-done, .is-none { --tone: var(--green); --tone-card: var(--green-card); --tone-line: var(--green-line); }

@@ -57,7 +57,6 @@ const TONE_STYLES: Readonly<Record<RolloutStatusColor, Style>> = {
 
 const INDENT = 2;
 
-/** Shows the tenants that a person chose to skip. */
 export function writeSkippedTenants(
   page: TextPage,
   { skipped = [] }: Pick<RolloutReport, "skipped">,

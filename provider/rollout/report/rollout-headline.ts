@@ -25,7 +25,6 @@ export function buildRolloutHeadline(report: RolloutReport): SafeText {
   return reasonText.length === 0 ? progressText : [...reasonText, " ", ...progressText];
 }
 
-/** Explains the state of a rollout, with the time since when, or until when. */
 function describeReason({ state, reason, isHeld, waitingSince, waves }: RolloutReport): SafeText {
   const reasonText = reason === undefined ? [] : [untrustedSentence(reason)];
   switch (state) {

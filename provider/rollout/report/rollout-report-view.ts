@@ -42,7 +42,6 @@ export interface StateTally extends StateLabel {
   readonly count: number;
 }
 
-/** Builds the view of a rollout from its report. */
 export function buildRolloutReportView(report: RolloutReport): RolloutReportView {
   const labels = getStateLabels(report).tenants;
   return {
@@ -73,7 +72,6 @@ export function formatPlannedCounts({ planned }: Pick<TenantReport, "planned">):
     .join(" ");
 }
 
-/** Counts the changes of its plan that a report omits. */
 export function countOmittedChanges({ planned, changes }: TenantReport): number {
   return Math.max(0, planned.added + planned.changed + planned.removed - changes.length);
 }

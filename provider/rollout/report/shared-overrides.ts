@@ -1,7 +1,6 @@
 import { formatNumber, joinTexts, type SafeText, safeText, untrusted, untrustedSentence } from "../../render/safe-text";
 import type { TenantReport } from "../model/rollout-report";
 
-/** An override of an included file's rule that several tenants share. */
 export interface SharedOverride {
   /** The override in the first tenant: `settings/acme.yaml:4: …`. */
   readonly text: string;

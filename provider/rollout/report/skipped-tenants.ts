@@ -20,13 +20,11 @@ export function formatSkippedSentence({ skipped = NO_SKIPPED_TENANTS }: RolloutR
   return safeText` Skipped: ${formatTenantNames(skipped)}.`;
 }
 
-/** Formats a skipped tenant, with the time, the person and the reason. */
 export function formatSkippedTenant({ name, since, by, reason }: SkippedReport): SafeText {
   const skippedByText: SafeText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
   return safeText`${untrusted(name)}, since ${formatMinute(since)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
 }
 
-/** Formats the heading of the skipped tenants. */
 export function formatSkippedHeading(skipped: readonly unknown[]): string {
   return `Skipped (${formatNumber(skipped.length)})`;
 }

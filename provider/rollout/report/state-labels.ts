@@ -27,7 +27,6 @@ export const WAVE_STATE_LABELS: Readonly<Record<WaveState, StateLabel>> = {
   stopped: { sign: "✗", word: "stopped" },
 };
 
-/** The display forms of the states of a rollout's tenants and waves. */
 export interface RolloutStateLabels {
   readonly tenants: Readonly<Record<TenantState, StateLabel>>;
   readonly waves: Readonly<Record<WaveState, StateLabel>>;

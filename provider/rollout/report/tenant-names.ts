@@ -1,6 +1,5 @@
 import { formatNumber, joinWithAnd, type SafeText, untrusted } from "../../render/safe-text";
 
-/** The maximum number of tenants to name in a sentence. */
 export const MAX_LISTED_NAMES = 5;
 
 /** Formats the names of tenants, like {@link formatFirstNames}. */
@@ -8,11 +7,7 @@ export function formatTenantNames(tenants: readonly { readonly name: string }[])
   return formatFirstNames(tenants.map(({ name }) => name));
 }
 
-/**
- * Formats the first names, and counts the others: `acme, globex and 38 more`.
- *
- * @param total the number of all names.
- */
+/** Formats the first names, and counts the others: `acme, globex and 38 more`. */
 export function formatFirstNames(names: readonly string[], total = names.length): SafeText {
   const visibleNames = names.slice(0, MAX_LISTED_NAMES).map((name): SafeText => [untrusted(name)]);
   const hiddenCount = total - visibleNames.length;

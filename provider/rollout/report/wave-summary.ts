@@ -9,7 +9,6 @@ import {
 import type { WaveReport } from "../model/rollout-report";
 import { type RolloutStateLabels, TENANT_STATE_ORDER } from "./state-labels";
 
-/** Formats the state of a wave: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
 export function formatWaveState({ state, soakUntil }: WaveReport, { waves }: RolloutStateLabels): SafeText {
   const { word } = waves[state];
   return state === "soaking" && soakUntil !== undefined

@@ -1,11 +1,9 @@
 import { getElapsedMs } from "../model/duration";
 import type { RolloutReport } from "../model/rollout-report";
 
-/** The times of the work on a wave's tenants. */
 export interface WaveTimes {
   /** The duration of the work in milliseconds. Excludes soaking, waiting, and the time between two runs. */
   readonly workMs: number;
-  /** When the last tenant was finished. */
   readonly lastFinishedAt: string;
 }
 

@@ -62,7 +62,6 @@ interface DeclaredLine {
   readonly change: PlanChange;
 }
 
-/** Finds the lines of the files that still declare changes of a rollout in some tenants. */
 async function findDeclaredLines(
   journal: Journal,
   id: string,

@@ -9,13 +9,11 @@ import { type EntryState, isSameEntryState, pickEntryState } from "../../setting
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks } from "../../settings/risk";
 
-/** The two lists of a tenant, in their declared form. */
 export interface RollbackLists {
   readonly entries: EncodedList;
   readonly vips: EncodedList;
 }
 
-/** The declarations that undo a rollout's changes in one tenant. */
 export interface InverseChanges {
   /**
    * The target of the rollback: the contents of the stack, without the additions of the rollout, and with everything that it removed or
@@ -37,8 +35,6 @@ export interface InverseChanges {
  * Inverts those changes of a plan that are still in place. Everything else stays unchanged: changes that somebody made
  * since, and everything outside the plan. Pure.
  *
- * @param plan the plan that changed the tenant.
- * @param knownLists the contents of the tenant's stack.
  * @param acceptRisk the reason to record for restored entries that are risky.
  */
 export function invertChanges(

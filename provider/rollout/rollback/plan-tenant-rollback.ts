@@ -31,11 +31,8 @@ import {
 import { invertChanges, type RollbackLists } from "./inverse-changes";
 import { renderRollbackSettings } from "./rollback-settings";
 
-/** The changes to roll back in one tenant. */
 export interface TenantRollback {
-  /** The id of the rollout. */
   readonly rollout: string;
-  /** The changes of the rollout in this tenant. */
   readonly plan: Plan;
   /** The fingerprints of the tenant's users at planning time. Empty if the plan saw none. */
   readonly fingerprints: readonly string[];

@@ -30,16 +30,13 @@ export interface RevisionFiles {
   readonly name: string;
 }
 
-/** A rollback, ready to be planned. */
 export interface Rollback {
   readonly targets: readonly Target[];
   readonly waves: readonly Wave[];
-  /** A description of the state that the rollback restores. */
   readonly restoredState: string;
   readonly planTenant: TenantPlanner;
   /** The settings files of another point in time, for the tenants that are planned by them. */
   readonly files: PackedFiles | undefined;
-  /** All tenants of the targets file. */
   readonly declared: readonly Target[];
   /** The changes in the targets file that affect tenants of the rollback, one sentence each. */
   readonly notes: readonly string[];
@@ -224,7 +221,6 @@ function containsSettings({ bundle, directory }: PackedFiles, settings: string):
   return bundle.has(posix.normalize(join(directory, settings).replaceAll("\\", "/")));
 }
 
-/** @param presentName the tenant's name for messages. */
 async function readStoredPlan(
   journal: Journal,
   id: string,
@@ -243,7 +239,6 @@ async function readStoredPlan(
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
  * @param keptTenants tenants that the rollback omits.
- * @param formatName formats a tenant's name for messages.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if
  * a later rollout has changed one of them and was not rolled back itself.
  */

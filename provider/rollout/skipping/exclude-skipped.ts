@@ -8,7 +8,6 @@ import type { Target } from "../model/target";
 import { formatSkip } from "../report/skipped-tenants";
 import type { TargetSelection } from "../targets/select-targets";
 
-/** The targets of a rollout, and the tenants that a person chose to skip. */
 export interface UnskippedTargets {
   readonly targets: readonly Target[];
   /** Never empty. Absent: none. */
@@ -19,7 +18,6 @@ export interface UnskippedTargets {
  * Excludes skipped tenants.
  *
  * @param only the names in the selection. Naming a skipped tenant is an error, because the user wants that tenant.
- * @param source the targets file.
  * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are
  * skipped.
  */
@@ -43,7 +41,6 @@ export async function excludeSkipped(
   return { targets: remaining, skipped: excludedSkips.map(toSkippedTenant) };
 }
 
-/** The maximum number of skipped tenants to show. */
 const MAX_LISTED = 5;
 
 function buildSkippedError(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {

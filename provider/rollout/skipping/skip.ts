@@ -19,9 +19,7 @@ import { readTargets } from "../targets/read-targets";
 import { compileGlob, SelectionError, selectTargets } from "../targets/select-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-/** The tenants to skip or unskip, and the context of the request. */
 export interface SkipRequest {
-  /** The targets file. */
   readonly file: string;
   readonly names: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
@@ -61,10 +59,8 @@ export async function addSkip(
   });
 }
 
-/** The result of {@link endSkip}. */
 export interface UnskipResult {
   readonly skips: readonly CurrentSkip[];
-  /** The unfinished rollouts that skip the tenants. */
   readonly rollouts: readonly SkippedTenantState[];
   /** The names of the tenants that the targets file still has. All of them if the file can't be read. */
   readonly declared: readonly string[];
@@ -89,7 +85,6 @@ export async function endSkip(journal: Journal, request: SkipRequest): Promise<U
   };
 }
 
-/** A skip, compared with the targets file. */
 export interface CurrentSkip extends Skip {
   /** Whether the targets file no longer names its tenant. It may name another one of that name. Default: false. */
   readonly isFormer?: boolean;

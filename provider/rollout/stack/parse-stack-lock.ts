@@ -3,7 +3,6 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import { getProcessStart, isRunning } from "../../machine/processes";
 
-/** The owner of a stack's lock, from the engine's message or from the lock file. */
 export interface LockOwner {
   /** For people: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */
   readonly description: string;
@@ -12,15 +11,12 @@ export interface LockOwner {
   readonly sinceMs: number;
 }
 
-/** The locks of a stack, as the engine reports them. */
 export interface StackLocks {
-  /** Their owners, for people. */
   readonly description: string;
   /** Each owner. Undefined if the message doesn't name all of them, as with the Pulumi service. */
   readonly owners: readonly LockOwner[] | undefined;
 }
 
-/** Parses the owners of a stack's locks from the engine's message. */
 export function parseStackLocks(message: string): StackLocks {
   const count = Number(/currently locked by (\d+) lock/.exec(message)?.[1] ?? 0);
   const owners = [...message.matchAll(/created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g)].map(
@@ -51,7 +47,6 @@ export function readLockOwner(file: string): Omit<LockOwner, "description"> | un
 export interface Processes {
   readonly host: string;
   isRunning(pid: number): boolean;
-  /** Returns the name of the process. Undefined if unknown. */
   getName(pid: number): string | undefined;
   /** Returns when it started, in milliseconds since 1970. Undefined if unknown. */
   getStartedAtMs(pid: number): number | undefined;

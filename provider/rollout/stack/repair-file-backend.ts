@@ -6,15 +6,12 @@ import { fileURLToPath } from "node:url";
 import { readRegularFile } from "../../machine/regular-file";
 import { isOrphanedLock, readLockOwner } from "./parse-stack-lock";
 
-/** A stack in a file backend. */
 export interface StackFiles {
-  /** The URL of the backend, as Pulumi accepts it. */
   readonly backend: string | undefined;
   readonly project: string;
   readonly stack: string;
 }
 
-/** The stacks of a project, or one of them. */
 type ProjectFiles = Omit<StackFiles, "stack"> & Partial<Pick<StackFiles, "stack">>;
 
 /** Longer than the CLI takes to rename a lock file after writing it. */
@@ -49,7 +46,6 @@ export function removeTruncatedAttributes({ backend, project, stack }: ProjectFi
   return truncated.map((file) => `${file} was truncated by a kill or a full disk; it is removed`);
 }
 
-/** Returns the names of the stacks whose states are in a directory. */
 function listStacks(stateDirectory: string): readonly string[] {
   return listNames(stateDirectory).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
@@ -136,7 +132,6 @@ function mayBeLocked(files: StackFiles): boolean {
     });
 }
 
-/** Returns the directory of a stack's locks in the backend. */
 export function getLockDirectory({ backend, project, stack }: StackFiles): string {
   return join(getBackendDirectory(backend) ?? ".pulumi", "locks", "organization", project, stack);
 }
@@ -178,7 +173,6 @@ function getBackendDirectory(backend: string | undefined): string | undefined {
   }
 }
 
-/** Returns the names in a directory. Empty if the directory does not exist. */
 function listNames(directory: string): string[] {
   try {
     return readdirSync(directory);

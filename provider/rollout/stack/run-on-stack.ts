@@ -13,7 +13,6 @@ import {
 } from "./repair-file-backend";
 import { createStackCommands, type StackProject } from "./stack-commands";
 
-/** A stack. The CLI also needs a project directory to run on it. */
 interface StackContext extends StackProject {
   readonly stack: string;
 }
@@ -23,11 +22,9 @@ export interface StackWorkspace extends StackContext {
 }
 
 export interface RunOnStackOptions {
-  /** Additional environment variables for the CLI. */
   readonly extraEnvironment?: Readonly<Record<string, string>>;
   /** How long to wait for a lock whose owner may still be running, in milliseconds. Default: no wait. */
   readonly lockWaitMs?: number;
-  /** Receives a line for each repair. */
   readonly log: (line: string) => void;
 }
 
@@ -83,7 +80,6 @@ export async function repairStackFiles(context: StackContext): Promise<readonly 
   return [...removeTruncatedAttributes(files), ...(await removeTemporaryFiles(files))];
 }
 
-/** Returns the location of a stack's files, for a file backend. */
 export function getStackFiles({ project, stack, environment }: StackContext): StackFiles {
   return { backend: environment["PULUMI_BACKEND_URL"], project, stack };
 }

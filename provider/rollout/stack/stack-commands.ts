@@ -1,10 +1,8 @@
 import { findEngine } from "../../engine";
 import { quoteShellWord } from "../../settings/shell-word";
 
-/** The project of stacks, and their state backend. */
 export interface StackProject {
   readonly project: string;
-  /** The environment of the CLI, including the state backend. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
@@ -12,9 +10,7 @@ export interface StackProject {
 export interface StackCommands {
   /** Returns the full name of a stack. @param project Default: that of the context. */
   formatStackName(stack: string, project?: string): string;
-  /** Builds a shell command of Pulumi for a stack. */
   formatCommand(subcommand: string, stack: string, project?: string): string;
-  /** Builds a shell command that moves a stack to the project of the context. */
   formatMove(stack: string, formerProject: string, newStack: string): string;
 }
 

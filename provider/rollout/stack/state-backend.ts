@@ -10,7 +10,6 @@ import { excerpt, quote } from "../../settings/text";
 import { RolloutError } from "../model/rollout-error";
 import { NotAllowedError } from "../targets/assert-allowed";
 
-/** The state backend of all stacks. */
 export interface StateBackend {
   /** Its URL for Pulumi. Undefined: the backend that the user is logged in to. */
   readonly url: string | undefined;
@@ -25,7 +24,6 @@ export interface StateBackend {
  * directory
  * on this machine. A remote backend receives the run's credentials, and a file of the repository must not decide that.
  *
- * @param projectDirectory the directory of the project.
  * @throws {ConfigurationError} if it isn't a valid URL, or names a directory that does not exist.
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if only the project file names a remote backend.
  */

@@ -39,7 +39,6 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
   // The CLI uses the newest of these files.
   if ([".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return undefined;
   try {
-    // The layout with one directory per project.
     const layout = readRegularFile(join(directory, ".pulumi", "meta.yaml")).toString("utf8");
     if (layout.trim() !== "version: 1") return undefined;
     const state: unknown = JSON.parse(readRegularFile(file).toString("utf8"));
@@ -75,7 +74,6 @@ export function readStateFromFile(
   }
 }
 
-/** Lists the stacks of a project in a plain directory backend, as far as possible. */
 export function listStackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
   const directory = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
   if (directory === undefined || !PLAIN_NAME.test(project)) return [];

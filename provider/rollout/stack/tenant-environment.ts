@@ -1,6 +1,5 @@
 import type { Target } from "../model/target";
 
-/** Returns the environment variables that hold the tenants' keys. */
 export function getKeyVariables(targets: readonly Pick<Target, "key">[]): readonly string[] {
   return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
 }
@@ -11,8 +10,6 @@ const SHARED_VARIABLES = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] a
 /**
  * Builds the provider's environment for one tenant, including the shared variables. Permission for plain http, and a tenant's own domains,
  * come from the targets and settings files, separately for each tenant.
- *
- * @param environment the environment of the process that runs the rollout.
  */
 export function buildTenantEnvironment(
   { baseUrl, allowInsecureHttp }: Target,

@@ -18,11 +18,8 @@ export class NotAllowedError extends EmailSecurityError {
   }
 }
 
-/** A disallowed request, and its origin. */
 interface RequestedItem extends DisallowedItem {
-  /** The tenant; absent: a wave makes the request. */
   readonly target?: Target;
-  /** The description of a single origin. */
   readonly origin: string;
 }
 
@@ -70,7 +67,6 @@ export function assertAllowed(
   );
 }
 
-/** The maximum number of refusals to show, and of tenants for each. */
 const MAX_ITEMS = 20;
 const MAX_TENANTS = 3;
 

@@ -4,14 +4,12 @@ import { quote } from "../../settings/text";
 import type { Target, Targets } from "../model/target";
 import { describeKeySource } from "./read-key";
 
-/** The result of comparing the recorded tenants of a rollout with the present targets file. */
 export interface TargetComparison {
   /**
    * All recorded tenants, in their order. Those that are still declared have the present key source, labels and place.
    * If tenants are found by their stacks, all that are still declared have their present names.
    */
   readonly targets: readonly Target[];
-  /** The tenants that differ from the record. */
   readonly updatedTargets: readonly Target[];
   /** The reasons why tenants must not be written to, by stack. Sentences without a full stop. */
   readonly excludedStacks: ReadonlyMap<string, string>;

@@ -53,7 +53,6 @@ function mapTenantsToWaves(waves: readonly Wave[]): Map<string, string> {
   return new Map(waves.flatMap(({ name, tenants }) => tenants.map((tenant) => [tenant, name] as const)));
 }
 
-/** Returns the conditions for the next wave to begin. */
 function getWaveConditions({ gate, soakMs, health, closed }: Wave) {
   return { gate, soakMs, health, closed };
 }

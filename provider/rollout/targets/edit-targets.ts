@@ -10,7 +10,6 @@ import { TARGETS_VERSION } from "./targets-schema";
 /** The fields of a new tenant that differ from the file's defaults. */
 export interface TenantFields {
   readonly baseUrl?: string;
-  /** The name of the environment variable that holds its key. */
   readonly keyVariable?: string;
   readonly settings?: string;
   /** Default: the tenant's name. */
@@ -98,7 +97,6 @@ export interface RetainedFields {
   readonly settings?: string;
 }
 
-/** A key source as the file declares it. */
 export type DeclaredKeySource =
   | { readonly environment: string }
   | { readonly file: string }
@@ -239,7 +237,6 @@ function getPairSpan({ key, value }: Pair): readonly [start: number, end: number
   return [start, value === null ? getNodeEnd(key as Node) : getNodeEnd(value as Node)];
 }
 
-/** The lines of a tenant, as offsets. */
 interface TenantLines {
   /** The start of the comments above it. */
   readonly from: number;

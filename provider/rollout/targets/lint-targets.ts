@@ -10,12 +10,10 @@ import { TargetsFileError } from "./targets-file-error";
 interface TargetsLintResult {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
-  /** The existing settings files of its tenants. */
   readonly settingsFiles: readonly string[];
   readonly isPartial: boolean;
 }
 
-/** Reads a targets file, and assigns its tenants to waves. */
 export function lintTargets(file: string): TargetsLintResult {
   try {
     const { findings, files, targets, waves } = readTargets(file);

@@ -1,7 +1,6 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { readTargets } from "./read-targets";
 
-/** The project of a targets file, and its tenants' names by stack. */
 export interface PresentNames {
   readonly project: string;
   readonly names: ReadonlyMap<string, string>;
@@ -18,7 +17,6 @@ export function readPresentNames(file: string): PresentNames | undefined {
   }
 }
 
-/** Returns the stack of a tenant. */
 export function findStackByName({ names }: PresentNames, name: string): string | undefined {
   return [...names].find(([, presentName]) => presentName === name)?.[0];
 }

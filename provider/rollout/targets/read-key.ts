@@ -2,7 +2,7 @@ import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
 import { formatLineLocation } from "../../files/finding";
 import { readRegularFile } from "../../machine/regular-file";
-import { EmailSecurityError } from "../../settings/email-security-error";
+import { createErrorClass } from "../../settings/email-security-error";
 import { collectSecrets } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
@@ -10,15 +10,9 @@ import { assertAllowed } from "./assert-allowed";
 import { buildCommandEnvironment } from "./run-permissions";
 
 /** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */
-export class RolloutKeyError extends EmailSecurityError {
-  constructor(message: string, options?: ErrorOptions) {
-    super("ERR_ROLLOUT_KEY", message, options);
-  }
-}
+export class RolloutKeyError extends createErrorClass("ERR_ROLLOUT_KEY") {}
 
-/** The options of {@link readKey}. */
 export interface ReadKeyOptions {
-  /** The environment, which holds keys, the permissions for targets, and the variables for commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The timeout of a command, in milliseconds. Default: 30 seconds. */
   readonly timeoutMs?: number;
@@ -57,7 +51,6 @@ export async function readKey(target: Target, { environment, timeoutMs = 30_000 
 /** Throws an error with the problem and the advice. */
 type FailFunction = (reason: string, advice: string) => never;
 
-/** More than any key needs. */
 const MAX_BYTES = 64 * 1024;
 
 async function readSourceText(
@@ -74,7 +67,6 @@ async function readSourceText(
   return await runKeyCommand(source.command, environment, timeoutMs, fail);
 }
 
-/** Describes a key source for people. */
 export function describeKeySource(source: KeySource): string {
   if (source.from === "environment") return `the environment variable ${source.variable}`;
   if (source.from === "file") return `the file ${quote(source.path, 300)}`;

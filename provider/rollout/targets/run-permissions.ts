@@ -32,15 +32,11 @@ const COMMAND_VARIABLES_VARIABLE = "EMAIL_SECURITY_COMMAND_VARIABLES";
 const KEY_VARIABLE_PATTERNS = ["EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_API_KEY_*"];
 
 export interface DisallowedItem {
-  /** The kind of variable that could allow it. */
   readonly kind: keyof typeof PERMISSION_VARIABLES;
-  /** The refused value, in the form that the variable needs. */
   readonly value: string;
-  /** A description for people: `the environment variable ACME_KEY`. */
   readonly description: string;
 }
 
-/** The permissions of a run, from its environment. */
 export class RunPermissions {
   readonly #services: readonly string[] | undefined;
   readonly #variables: readonly string[];
@@ -148,7 +144,6 @@ function parsePatterns(variable: string, environment: Environment): readonly str
   );
 }
 
-/** Parses paths of directories and single files. */
 function parseDirectories(environment: Environment): readonly string[] {
   const directories =
     environment[PERMISSION_VARIABLES.file]?.split(delimiter).filter((directory) => directory !== "") ?? [];

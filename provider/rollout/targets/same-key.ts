@@ -8,7 +8,6 @@ import type { Target } from "../model/target";
 export class SameKeyError extends EmailSecurityError {
   readonly groups: readonly (readonly Target[])[];
 
-  /** @param groups from {@link findSameKeys}; at least one. */
   constructor(groups: readonly (readonly Target[])[]) {
     const lines = groups
       .slice(0, MAX_LISTED)

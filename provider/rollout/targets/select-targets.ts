@@ -5,7 +5,6 @@ import type { Target } from "../model/target";
 
 /** Selects tenants. Absent fields don't restrict the selection. */
 export interface TargetSelection {
-  /** Names, with `*` for any characters. A tenant has to match one of them. */
   readonly only?: readonly string[];
   /** Names of tenants to exclude, with `*` for any characters. */
   readonly except?: readonly string[];
@@ -99,7 +98,6 @@ function getLabel({ labels }: Target, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-/** Compiles a name with `*` for any characters into a predicate. */
 export function compileGlob(pattern: string): (name: string) => boolean {
   const segments = pattern.split("*");
   const [prefix = "", ...middleSegments] = segments;

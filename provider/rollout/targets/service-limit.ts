@@ -6,7 +6,6 @@ import type { LocatedTarget } from "./target-builder";
 import type { ParsedTargetsFile } from "./targets-file-reader";
 import type { TargetsFindings } from "./targets-findings";
 
-/** Returns the limit of a tenant's service address. */
 export function findServiceLimit(
   services: readonly (readonly [address: string, limit: ServiceLimit])[],
   { baseUrl }: Target,
@@ -14,7 +13,6 @@ export function findServiceLimit(
   return services.find(([address]) => address === baseUrl)?.[1];
 }
 
-/** Parses the limits of service addresses, by address. */
 export function parseServiceLimits(
   { source, content }: ParsedTargetsFile,
   targets: readonly LocatedTarget[],

@@ -19,7 +19,6 @@ export interface LocatedTarget {
   readonly keyLocation: Place;
 }
 
-/** Builds targets from the tenants that the files declare. */
 export class TargetBuilder {
   readonly #findings: TargetsFindings;
   readonly #isOutsideRepository: (path: string) => boolean;
@@ -29,7 +28,6 @@ export class TargetBuilder {
     this.#isOutsideRepository = createOutsideRepositoryTest(top);
   }
 
-  /** Builds the tenants of a file, in the order of the file. */
   buildTargets(parsedFile: ParsedTargetsFile, topFile: ParsedTargetsFile): LocatedTarget[] {
     const { source, content } = parsedFile;
     return Object.entries(content.tenants ?? {})
@@ -133,7 +131,6 @@ export class TargetBuilder {
     return undefined;
   }
 
-  /** Replaces the placeholders in a text. */
   #fillText(text: string, name: string, field: string, place: Place): string | undefined {
     const filledText = fillPlaceholders(text, name);
     const [unknownPlaceholder] = /\{\w*\}/.exec(filledText) ?? [];
@@ -162,7 +159,6 @@ interface LayerValue<Field extends keyof RawTenant> {
   readonly path: readonly PropertyKey[];
 }
 
-/** Finds a field in the nearest layer that declares it. */
 function findLayerValue<Field extends keyof RawTenant>(
   layers: readonly Layer[],
   field: Field,

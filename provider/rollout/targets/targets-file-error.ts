@@ -3,7 +3,6 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 
 /** The targets file can't be used. Lists every mistake in it and in its included files, with the places. No tenant received a request. */
 export class TargetsFileError extends EmailSecurityError {
-  /** All findings, including warnings. Those of level `error` are the reasons. */
   readonly findings: readonly Finding[];
 
   /**
@@ -16,7 +15,6 @@ export class TargetsFileError extends EmailSecurityError {
   }
 }
 
-/** Shows the smallest valid file. */
 function formatMissingFile(findings: readonly Finding[]): string {
   const messages = findings.map(({ message }) => message).join("; ");
   return `${messages}${messages.endsWith("?") ? "" : "."} This file lists the tenants. Specify the correct file, or create one:

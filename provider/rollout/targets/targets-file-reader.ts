@@ -14,7 +14,6 @@ export interface ParsedTargetsFile {
   readonly content: TargetsFile;
 }
 
-/** Reads the targets file and its included files. */
 export class TargetsFileReader {
   readonly files = new Set<string>();
   readonly #findings: TargetsFindings;

@@ -1,6 +1,5 @@
 import type { Finding, Place } from "../../files/finding";
 
-/** The findings about a targets file and its included files. */
 export class TargetsFindings {
   readonly list: Finding[] = [];
   readonly #reportedErrors = new Set<string>();

@@ -16,18 +16,15 @@ import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { describeKeySource } from "./read-key";
 
-/** The identity that an earlier or a running rollout read from a tenant. */
 export interface IdentityRecord {
   readonly stack: string;
   readonly name: string;
   /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
   readonly place?: Place;
-  /** The rollout that read it. */
   readonly rollout: string;
   /** The rollout's position in the order in which rollouts started. 0 in journals of earlier releases. */
   readonly seq: number;
   readonly identity: TenantIdentity;
-  /** The fingerprint of the domains of its users. */
   readonly fingerprint?: string;
   /** Reads the identities that all rollouts recorded for it, oldest first. Default: only this one. */
   readonly earlier?: () => Promise<readonly IdentityReading[]>;
@@ -44,7 +41,6 @@ export interface IdentityRecord {
   readonly marker?: StackMarker;
 }
 
-/** The identity that one rollout recorded for a tenant. */
 export interface IdentityReading {
   /** Orders the rollouts: by sequence number, and then by start time. */
   readonly order: readonly [sequence: number, startedAtMs: number];

@@ -28,7 +28,6 @@ export function createIdentityComparator(baseUrl: string, observed: ObservedStat
   return (earlier) => isObservedTenant(earlier, baseUrl, observed);
 }
 
-/** Formats the reason for rejecting a tenant: an earlier rollout recorded a different one for its stack. */
 export function formatDifferentTenantReason(rollout: string): string {
   return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }

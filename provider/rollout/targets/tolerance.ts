@@ -17,7 +17,6 @@ function applyPercent(percent: number, total: number): number {
   return (Math.round(percent * 100) * total) / 10_000;
 }
 
-/** The number of failed tenants in a wave. */
 export interface WaveFailures {
   readonly name: string;
   readonly tolerated: number;
@@ -38,7 +37,6 @@ export function findExceededTolerances(
   return exceededTolerances.length === 0 && totalFailed > rolloutTolerance ? ["the whole rollout"] : exceededTolerances;
 }
 
-/** Counts the tenants that fail during the planning. */
 export class FailureTally {
   readonly #failed = new Map<string, number>();
   readonly #waveByTenant: ReadonlyMap<string, string>;
@@ -51,13 +49,11 @@ export class FailureTally {
     );
   }
 
-  /** Records the failure of a tenant. */
   add(tenant: string): void {
     const wave = this.#waveByTenant.get(tenant) ?? "";
     this.#failed.set(wave, (this.#failed.get(wave) ?? 0) + 1);
   }
 
-  /** Like {@link findExceededTolerances}. */
   get exceededTolerances(): readonly string[] {
     const { waves, tolerated } = this.#spec;
     return findExceededTolerances(

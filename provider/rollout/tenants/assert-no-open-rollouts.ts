@@ -42,7 +42,6 @@ export async function assertNoOpenRollouts(
   }
 }
 
-/** The context of a tenant's removal. */
 export interface RemovalContext {
   readonly environment: NodeJS.ProcessEnv;
   /** The journal, whose rollouts {@link assertNoOpenRollouts} checks. Undefined if there is none. */

@@ -17,7 +17,6 @@ export interface AvoidedStack {
   readonly isLeftover: boolean;
 }
 
-/** The position of a new tenant, with a stack that belongs to no other tenant. */
 export interface ChosenStack<Placed> {
   readonly placement: Placed;
   /** The contents of its stack. Absent: not known. */
@@ -25,7 +24,6 @@ export interface ChosenStack<Placed> {
   readonly avoidedStacks: readonly AvoidedStack[];
 }
 
-/** The sources that reveal the owner of a stack. */
 export interface StackLookup {
   readonly identityRecords: IdentityRecords;
   /** Reads a stack. Undefined if it can't be read here. */

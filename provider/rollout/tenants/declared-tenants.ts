@@ -14,7 +14,6 @@ export interface DeclaredTenant {
   readonly settings: Settings;
   /** The files that its own file includes directly, except for parts of its own. */
   readonly sharedFiles: readonly string[];
-  /** Its own declarations: the keys of entries with their list, and of VIPs. */
   readonly ownDeclarations: OwnDeclarations;
 }
 
@@ -138,7 +137,6 @@ function formatTargetLocation({ name, place }: Target): string {
   return `${quote(name)} (${formatLineLocation(place)})`;
 }
 
-/** Counts the tenants that have each value. */
 function countTenantsByValue(
   declaredTenants: readonly DeclaredTenant[],
   getValues: (tenant: DeclaredTenant) => readonly string[],

@@ -13,15 +13,11 @@ import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-/** A tenant to add to a targets file. */
-export interface PlaceTenantRequest {
+/** The default of a field is that of the targets file. */
+export interface PlaceTenantRequest extends TenantFields {
   readonly name: string;
   /** The targets file, relative to the working directory. It may be missing. */
   readonly file: string;
-  /** Default: from the file's defaults. */
-  readonly baseUrl?: string;
-  /** The variable that holds its key. Default: from the file's defaults. */
-  readonly keyVariable?: string;
   /**
    * The settings file to create, relative to the working directory. Default: from the file's defaults, or else
    * `settings/NAME.yaml` next to the targets file.
@@ -29,23 +25,17 @@ export interface PlaceTenantRequest {
   readonly settings?: string;
   /** Default: the tenant's name, with a number appended if that is the stack of another tenant. */
   readonly stack?: string;
-  readonly labels?: Readonly<Record<string, string>>;
   /** The wave that it should belong to. The tenant gets the labels that this wave requires. */
   readonly wave?: string;
 }
 
-/** The position of a new tenant. */
 export interface TenantPlacement {
   readonly target: Target;
-  /** The text of the targets file before the edit. `textAfter` is the text after it. */
   readonly textBefore: string;
   readonly textAfter: string;
-  /** Whether there is no targets file yet. */
   readonly isNewFile: boolean;
   readonly otherTargets: readonly Target[];
-  /** The future targets file. */
   readonly editedTargets: Targets;
-  /** The wave that it belongs to. */
   readonly wave: string;
 }
 
@@ -111,7 +101,6 @@ export function findFreeStackName(name: string, otherTargets: readonly Target[],
   }
 }
 
-/** The maximum length of a stack name in characters. */
 const LONGEST_NAME = 100;
 
 /**
@@ -135,7 +124,6 @@ function formatErrors({ findings }: TargetsFileError): string {
   return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
-/** Returns the labels that assign a tenant to a wave. */
 function getWaveLabels(wave: string | undefined, currentTargets: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
   const rule = currentTargets?.waves.find((one) => one.name === wave);
@@ -168,7 +156,6 @@ function resolveWave({ name }: Target, editedTargets: Targets, requestedWave: st
   }
 }
 
-/** Returns the fields that differ from the file's defaults. */
 function omitDefaults(
   { name, file, baseUrl, keyVariable, settings, stack }: PlaceTenantRequest,
   labels: Readonly<Record<string, string>>,
@@ -243,14 +230,12 @@ function resolveTarget(
   return target as Target;
 }
 
-/** Reads the declared defaults of a file. */
 function readDefaults(text: string): Readonly<Record<string, unknown>> | undefined {
   const { value } = parseUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };
   return defaults ?? undefined;
 }
 
-/** Returns the path with which a file in a directory refers to another file. */
 export function getIncludePath(fromFile: string, toFile: string): string {
   return relative(dirname(resolve(fromFile)), resolve(toFile))
     .split(sep)

@@ -11,7 +11,6 @@ import { readTargets } from "../targets/read-targets";
 import { readDeclaredTenants } from "./declared-tenants";
 import { readEditedTargets } from "./place-tenant";
 
-/** The removal of a tenant, which takes effect once the files are written. */
 export interface TenantRemoval {
   readonly target: Target;
   readonly targets: Targets;

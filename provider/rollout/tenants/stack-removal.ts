@@ -29,11 +29,9 @@ import { runOnStack } from "../stack/run-on-stack";
 import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "../stack/state-backend";
 import { buildTenantEnvironment, getKeyVariables } from "../stack/tenant-environment";
 
-/** The stack of a tenant that is being removed, while it is open. */
 export interface StackRemoval {
   readonly target: Target;
   readonly isThere: boolean;
-  /** The declarations of the stack. */
   readonly known: StackLists;
   /** The marker of the last rollout that changed it. Absent: none. */
   readonly marker?: StackMarker;
@@ -45,7 +43,6 @@ export interface StackRemoval {
 /**
  * Opens the stack of a tenant for the given work.
  *
- * @param log receives a line about each lock that is removed.
  * @throws {ConfigurationError} if the state backend doesn't exist, or the passphrase is missing.
  * @throws {RolloutError} (`ERR_STACK_FOREIGN`) if the stack holds resources that no settings file creates.
  */
@@ -154,7 +151,6 @@ function explainEmptyTenant(
 /**
  * Applies the removals of a plan from {@link planStackRemoval}, and enforces the plan. If the run is interrupted, the next one continues.
  *
- * @param identity the identity that the plan read from the tenant.
  * @param grant keeps the run within the rate limit of its address. Default: no limit.
  * @throws {RolloutError} (`ERR_PULUMI`) if Pulumi fails. The message contains its output.
  */

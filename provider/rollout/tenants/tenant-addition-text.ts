@@ -9,7 +9,6 @@ import type { AvoidedStack } from "./choose-stack";
 import type { TenantPlacement } from "./place-tenant";
 import type { TenantAddition } from "./tenant-addition";
 
-/** The maximum number of the first rollout's changes to show. */
 const MAX_LISTED = 20;
 const MAX_LINE_LENGTH = 200;
 
@@ -86,7 +85,6 @@ function getRolloutSubject(hasStack: boolean | undefined): string {
   }
 }
 
-/** Describes the effects of the first rollout, in sentences. */
 function describeFirstRollout({ changes, guards }: Plan, baseline: string | undefined, subject: string): string[] {
   if (guards.length > 0) {
     return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];

@@ -30,12 +30,9 @@ import { getIncludePath, type TenantPlacement } from "./place-tenant";
 import type { StackRemoval } from "./stack-removal";
 import { type Baseline, buildTenantFile, type TenantFile } from "./tenant-file";
 
-/** The options of {@link planTenantAddition}. */
 export interface TenantAdditionOptions {
-  /** The targets file. */
   readonly file: string;
   readonly today: string;
-  /** The service's host. */
   readonly host: string;
   readonly ownDomains: readonly string[];
   readonly baseline: Baseline | undefined;
@@ -45,7 +42,6 @@ export interface TenantAdditionOptions {
   readonly existingTenants: readonly DeclaredTenant[];
   /** The identities of the existing tenants from earlier rollouts. Default: none. */
   readonly remembered?: IdentityRecords;
-  /** Says which tenants may be other ones than rollouts remember. */
   readonly environment: NodeJS.ProcessEnv;
   /** The stack with the tenant's name. Default: unknown. */
   readonly stack?: ExistingStack;
@@ -54,7 +50,6 @@ export interface TenantAdditionOptions {
 /** A stack that may remain from before the tenant was removed from the targets file. */
 export type ExistingStack = Pick<StackRemoval, "isThere" | "known" | "marker">;
 
-/** A tenant that exists once the files are written. */
 export interface TenantAddition {
   readonly files: readonly ChangedFile[];
   readonly tenantFile: TenantFile;

@@ -9,6 +9,7 @@ import {
   renderOwnDomains,
   renderUndeclarable,
   renderVipsSection,
+  type SettingsExport,
 } from "../../gitops/export-settings";
 import type { ObservedState } from "../../plan/observed-state";
 import { assertOwnMailboxes } from "../../plan/tenant-mismatch";
@@ -27,33 +28,20 @@ export interface TenantFileOptions {
   readonly metadata?: SettingsElement;
 }
 
-/** The settings that all tenants share. */
 export interface Baseline {
-  /** The `include` path. */
   readonly include: string;
-  /** The content of the baseline. */
   readonly settings: Settings;
 }
 
 /** A tenant as one settings file, without what its baseline declares. */
-export interface TenantFile {
+export interface TenantFile extends Omit<SettingsExport, "files"> {
   readonly text: string;
-  /** The numbers of entries and VIPs in the file. */
-  readonly entries: number;
-  readonly vips: number;
   /** The number of declarations that equal the baseline. */
   readonly sharedCount: number;
-  readonly risky: number;
   /** Entries on the other list than in the baseline; the file overrides them. */
   readonly relistedEntries: readonly Pick<DeclaredEntry, "list" | "value" | "location">[];
   /** The number of entries and VIPs whose comment differs from the baseline. */
   readonly changedComments: number;
-  /** The number of VIPs left to automatic detection. */
-  readonly automatic: number;
-  /** Own domains that were inferred from the VIPs. */
-  readonly likelyOwnDomains: readonly string[];
-  /** Descriptions of what can't be declared. */
-  readonly undeclarable: readonly string[];
 }
 
 /**
@@ -116,7 +104,6 @@ export function buildTenantFile(observed: ObservedState, options: TenantFileOpti
   };
 }
 
-/** Formats the removal of entries that the baseline has on the other list. */
 function renderRemoveSection(relisted: Settings["entries"]): string {
   if (relisted.length === 0) return "";
   const byList = Map.groupBy(relisted, ({ list }) => list);

@@ -11,12 +11,9 @@ import { validateName } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { readEditedTargets } from "./place-tenant";
 
-/** A tenant rename, which takes effect once the file is written. */
 export interface TenantRename {
-  /** The present target. */
   readonly target: Target;
   readonly targets: Targets;
-  /** The future target. */
   readonly renamedTarget: Target;
   readonly files: readonly ChangedFile[];
   /** The fields that keep the values from its former name, in sentences. */
@@ -131,7 +128,6 @@ function getChangedFields(
   };
 }
 
-/** Returns the fields of a tenant that declares everything itself. */
 function getRetainedFields({ stack, baseUrl, key, settings }: Target, targetsFile: string): Required<RetainedFields> {
   const relativeToFile = (path: string): string => relative(dirname(targetsFile), path).split(sep).join("/");
   const keySource: DeclaredKeySource =

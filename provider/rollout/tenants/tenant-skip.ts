@@ -17,7 +17,6 @@ export async function findTenantSkip(
   return skips.get(stack);
 }
 
-/** Ends the skip of a tenant whose stack is gone. */
 export async function endTenantSkip(database: Database, skip: Skip, environment: NodeJS.ProcessEnv): Promise<void> {
   await endSkips(database, [skip], { by: getOperatorName(environment), nowMs: Date.now() });
 }

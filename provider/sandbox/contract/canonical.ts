@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 
-/** The types of an allow/deny entry. */
 export const entryTypes = ["domain", "ip", "email_address"] as const;
 
 export type EntryType = (typeof entryTypes)[number];

@@ -24,7 +24,6 @@ export class SandboxError extends Error {
 export class SandboxHttpError extends Error {
   override readonly name = "Refusal";
   readonly status: number;
-  /** Additional fields of the body, next to `error`. */
   readonly details: Record<string, unknown>;
   readonly headers: Record<string, string>;
 

@@ -2,7 +2,6 @@ import type { MailKind } from "./mail-kinds";
 import type { MailRecipient } from "./mail-plan";
 import type { Random, Weighted } from "./random";
 
-/** Departments that can make payments are common targets. */
 const FINANCE_DEPARTMENT = /financ|treasur|account|payroll|controlling/i;
 
 type Audiences = Record<MailKind["audience"], readonly Weighted<MailRecipient>[]>;
@@ -22,7 +21,6 @@ export function buildAudiences(recipients: MailRecipient[]): Audiences {
   };
 }
 
-/** Picks one to `maxCount` distinct recipients. */
 export function pickRecipients(random: Random, audience: Audiences["anyone"], maxCount: number): MailRecipient[] {
   const chosen = new Set<MailRecipient>();
   for (let remaining = random.integer(1, maxCount); remaining > 0; remaining -= 1)

@@ -59,7 +59,6 @@ export function generateCampaign(
   };
 }
 
-/** Sometimes picks a sender from the allow or deny list, which determines the verdict. */
 function pickListedSender(
   random: Random,
   plan: MailPlan,
@@ -70,7 +69,6 @@ function pickListedSender(
     const value = random.pick(plan.denied);
     return {
       verdict: "denied",
-      // An IP address can send under any name.
       sender: isAddress(value) ? undefined : senders.generateForEntry(value),
       indicator: {
         indicator_type: "deny_list",

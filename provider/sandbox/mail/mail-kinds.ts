@@ -1,7 +1,6 @@
 import type { ThreatIndicator, Verdict } from "../contract/schemas";
 import type { Weighted } from "./random";
 
-/** A kind of malicious or unwanted mail, and what its campaigns look like. */
 export interface MailKind {
   threatType: string;
   /** The weight of its campaigns, relative to the other kinds. */
@@ -11,7 +10,6 @@ export interface MailKind {
   sender: SenderStyle;
   /** The targets: attacks aim at people who can pay, bulk mail doesn't. */
   audience: "leaders" | "finance" | "anyone";
-  /** The maximum number of recipients of a message. */
   recipients: number;
   /**
    * Texts here and below can contain the placeholders {company}, {domain}, {leader}, {number}, {sender} and

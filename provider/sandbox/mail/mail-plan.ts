@@ -2,7 +2,6 @@
 export interface MailPlan {
   tenant: string;
   seed: number;
-  /** The end of the half year, RFC 3339. */
   at: string;
   threats: number;
   recipients: MailRecipient[];

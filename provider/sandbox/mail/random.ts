@@ -56,7 +56,6 @@ export class Random {
     return median * Math.exp(spread * normal);
   }
 
-  /** Returns eight hexadecimal digits for each word. */
   hex(words: number): string {
     let text = "";
     for (let word = 0; word < words; word += 1) text += this.#word().toString(16).padStart(8, "0");
@@ -73,7 +72,6 @@ export class Random {
   }
 }
 
-/** Hashes the text with FNV-1a. */
 function hashSeed(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

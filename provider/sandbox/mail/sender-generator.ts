@@ -16,7 +16,6 @@ export interface GeneratedSender {
 export interface SenderGenerator {
   /** Returns a sender of that style whose domain is already registered at that time. */
   generateForStyle(style: SenderStyle, at: number, leader: string): GeneratedSender;
-  /** Returns a sender for the domain or mailbox of an allow/deny entry. */
   generateForEntry(value: string): GeneratedSender;
 }
 
@@ -104,7 +103,6 @@ export function createSenderGenerator(random: Random, companyDomain: string, now
   };
 }
 
-/** Lists domains that are easily mistaken for the company's own. */
 function listLookAlikes(companyDomain: string): string[] {
   const label = companyDomain.split(".")[0] ?? companyDomain;
   const confusable = label.replace("m", "rn").replace("l", "1").replace("o", "0");
@@ -123,7 +121,6 @@ function listLookAlikes(companyDomain: string): string[] {
   return names.filter((name) => name !== companyDomain);
 }
 
-/** Formats `it-support` as the display name `It Support`. */
 function toTitleCase(local: string): string {
   return local
     .split(/[-._]/)

@@ -6,7 +6,6 @@ import { HOUR, SECOND } from "./time";
 
 export type GeneratedThreat = Omit<Threat, "threat_indicators"> & {
   internet_message_id: string;
-  /** Encoded as JSON. */
   threat_indicators: string;
 };
 

@@ -7,7 +7,6 @@ const DAY = 24 * HOUR;
 
 const HALF_YEAR_DAYS = 182;
 
-/** Picks a time in the half year, mostly during working hours. */
 export function pickWorkingTime(random: Random, now: number): number {
   for (;;) {
     const time = now - random.number() * HALF_YEAR_DAYS * DAY;

@@ -56,7 +56,6 @@ const updateBody = buildBodySchema(
   "can't be changed; only list, verdict_scope and comment are mutable",
 );
 
-/** Defines the endpoints of the section "Allow/deny list" of the reference. */
 export function allowDenyEntryRoutes(
   store: AllowDenyEntryStore,
   behaviour: Required<SandboxBehaviour>,

@@ -41,7 +41,6 @@ function topItemsSchema<Item extends z.ZodType>(item: Item) {
   return buildEnvelopeSchema(z.object({ items: z.array(item).max(TOP_COUNT) }));
 }
 
-/** Defines the endpoints of the section "Metrics" of the reference. */
 export function metricRoutes(store: ThreatStore): Route[] {
   return [
     defineRoute({

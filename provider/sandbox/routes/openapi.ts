@@ -120,7 +120,6 @@ function queryParameters({ query }: Route, getSchema: SchemaBuilder): Json[] {
   }));
 }
 
-/** Returns the status that a response schema declares. */
 function getSuccessStatus(responseSchema: Json): number {
   const [variant = responseSchema] = (responseSchema["anyOf"] ?? []) as Json[];
   const { status } = variant["properties"] as { status: { const: number } };

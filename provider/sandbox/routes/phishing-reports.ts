@@ -38,7 +38,6 @@ const meanTimeQuery = z.object({
   days: positiveIntegerSchema().default(DEFAULT_DAYS).describe("the period: a number of days of 24 hours, up to now"),
 });
 
-/** Defines the endpoints of the section "Phishing reports" of the reference. */
 export function phishingReportRoutes(store: PhishingReportStore): Route[] {
   return [
     defineRoute({

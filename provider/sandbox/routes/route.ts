@@ -3,18 +3,14 @@ import { SandboxHttpError } from "../contract/errors";
 import type { ResultPage } from "../contract/result-page";
 import type { Caller } from "../store/tenants";
 
-/** An endpoint of the reference: the schemas of its requests and responses, and its handler. */
 export interface Route<Query = unknown, Body = unknown, RouteResponse extends ResponseEnvelope = ResponseEnvelope> {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   /** As in the reference, with `{id}` for a parameter. */
   path: string;
-  /** The section of the reference that documents it. */
   section: string;
   summary: string;
   description?: string;
-  /** Descriptions of the path parameters. */
   params?: Record<string, string>;
-  /** Schema of the query parameters; unknown parameters are ignored. */
   query?: z.ZodType<Query>;
   /** Schema of the JSON body. Without a schema, the body of a request is ignored. */
   body?: z.ZodType<Body>;
@@ -38,7 +34,6 @@ export interface Route<Query = unknown, Body = unknown, RouteResponse extends Re
 
 export interface RouteRequest<Query, Body> {
   caller: Caller;
-  /** The time of the request, RFC 3339. */
   at: string;
   /** Path parameters, percent-decoded. */
   params: Record<string, string>;
@@ -60,7 +55,6 @@ export function defineRoute<Query, Body, RouteResponse extends ResponseEnvelope>
   return definition as unknown as Route;
 }
 
-/** Builds the schema of a success envelope (reference, "Response envelopes"). */
 export function buildEnvelopeSchema<Results extends z.ZodType, const Status extends number = 200>(
   results: Results,
   status: Status = 200 as Status,
@@ -68,10 +62,8 @@ export function buildEnvelopeSchema<Results extends z.ZodType, const Status exte
   return z.object({ status: z.literal(status), results });
 }
 
-/** The schema of every error body. */
 export const errorBodySchema = z.object({ error: z.string() }).meta({ id: "Error" });
 
-/** Wraps the results in a success envelope. */
 export function buildSuccessResponse<Results>(results: Results): { status: 200; results: Results } {
   return { status: 200, results };
 }
@@ -86,10 +78,8 @@ export function positiveIntegerSchema(maximum = Number.MAX_SAFE_INTEGER): z.ZodT
     .pipe(z.int(message).min(1, message).max(maximum, message));
 }
 
-/** The `page` parameter of paginated lists. */
 export const pageNumberSchema = positiveIntegerSchema().default(1).describe("1-based page index");
 
-/** The `page` and `page_size` parameters of the settings lists (reference, "Limits"). */
 export const settingsPageShape = {
   page: pageNumberSchema,
   page_size: positiveIntegerSchema(200).default(50).describe("maximum 200"),
@@ -106,7 +96,6 @@ export function toLimitOffset(query: { page: number; page_size: number }): { lim
 const pageMember = z.int().min(1).describe("1-based");
 const totalMember = z.int().min(0).describe("total number of items");
 
-/** Builds the schema of the settings list envelope. */
 export function buildSettingsListSchema<Item extends z.ZodType>(item: Item) {
   return buildEnvelopeSchema(
     z.object({

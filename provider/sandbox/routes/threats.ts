@@ -29,7 +29,6 @@ const listQuery = z.object({
   page_size: positiveIntegerSchema(MAXIMUM_PAGE_SIZE).default(PAGE_SIZE).describe("maximum 100"),
 });
 
-/** Defines the endpoints of the section "Threats" of the reference. */
 export function threatRoutes(store: ThreatStore): Route[] {
   return [
     defineRoute({

@@ -54,7 +54,6 @@ const addResponseSchema = buildEnvelopeSchema(addVipResponseSchema);
 const flatAddResponseSchema = z.object({ status: z.literal(200), ...addVipResponseSchema.shape });
 type AddVipResponse = z.infer<typeof addResponseSchema> | z.infer<typeof flatAddResponseSchema>;
 
-/** Defines the endpoints of the section "VIP employees" of the reference. */
 export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<SandboxBehaviour>): Route[] {
   return [
     defineRoute({

@@ -20,7 +20,6 @@ export interface AllowDenyEntryChanges {
 
 export interface AllowDenyEntrySelection {
   list?: AllowDenyEntryRow["list"] | undefined;
-  /** Case-insensitive substring of the value. */
   q?: string | undefined;
   limit: number;
   offset: number;
@@ -75,7 +74,6 @@ export class AllowDenyEntryStore {
     this.#delete = database.prepare("DELETE FROM allow_deny_entries WHERE id = ?");
   }
 
-  /** Returns a page of entries, newest first. */
   page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): ResultPage<AllowDenyEntryRow> {
     const text = q.toLowerCase();
     const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;

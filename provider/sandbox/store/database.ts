@@ -63,10 +63,8 @@ export function prepareLazily(database: DatabaseSync, text: string): () => State
   };
 }
 
-/** Values in the order of their `?` placeholders, or by name. */
 export type QueryValues = SQLInputValue[] | [Record<string, SQLInputValue>];
 
-/** Returns the rows of a query as plain objects. */
 export function queryAll<Row>(statement: StatementSync, ...values: QueryValues): Row[] {
   return statement.all(...(values as SQLInputValue[])).map((row) => ({ ...row }) as Row);
 }

@@ -12,7 +12,6 @@ import { TenantStore } from "./tenants";
 import { ThreatStore } from "./threats";
 import { detectVips, VipEmployeeStore } from "./vip-employees";
 
-/** All data of the service, in one SQLite database. */
 export interface Store {
   tenants: TenantStore;
   vipEmployees: VipEmployeeStore;

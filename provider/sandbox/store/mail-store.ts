@@ -105,7 +105,6 @@ export class MailStore {
     }));
   }
 
-  /** Creates a function that writes rows with consecutive `seq` values. */
   #createInserter<Row extends object>(
     table: string,
     columns: readonly (keyof Row & string)[],
@@ -136,7 +135,6 @@ interface PlanRow {
 type ThreatColumns = Omit<GeneratedThreat, "remediation_time"> & { remediation_time: string | null };
 type ReportColumns = Omit<GeneratedReport, "to" | "cc" | "bcc"> & { recipients: string };
 
-/** The columns of a threat that responses show. The message id is stored separately. */
 export const shownThreatColumns = [
   "id",
   "action_taken",
@@ -160,7 +158,6 @@ export const shownThreatColumns = [
 
 const threatColumns: readonly (keyof ThreatColumns)[] = [...shownThreatColumns, "internet_message_id"];
 
-/** The columns of a phishing report in list form. */
 export const REPORT_COLUMNS = [
   "id",
   "original_email_internet_message_id",

@@ -6,7 +6,6 @@ import { prepareLazily, queryAll, queryFirst } from "./database";
 import { type MailStore, REPORT_COLUMNS } from "./mail-store";
 import { type Period, Timeline } from "./timeline";
 
-/** Stores phishing reports. All periods refer to the date of the report. */
 export class PhishingReportStore {
   readonly #mail;
   readonly #timeline;
@@ -35,7 +34,6 @@ export class PhishingReportStore {
     );
   }
 
-  /** Returns a page of reports, newest first. */
   page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<PhishingReport> {
     this.#mail.ensureGenerated(tenantId, period.until);
     return this.#timeline.page(tenantId, period, pageWindow);

@@ -162,7 +162,6 @@ const mailSchemaSql = `
   UPDATE mail SET threats = 0 WHERE (SELECT scenario FROM seed) = 'empty';
 `;
 
-/** The columns of a threat that are counted by day. */
 export type CountedColumn = "threat_type" | "recipient_email" | "action_taken";
 
 const countedColumns: readonly CountedColumn[] = ["threat_type", "recipient_email", "action_taken"];

@@ -26,7 +26,6 @@ export function seedDatabase(database: DatabaseSync, scenario: Scenario): void {
   for (const { name, threats } of scenario.tenants) setThreatCount.run(threats ?? null, name);
 }
 
-/** Returns the name of the scenario that the database was seeded with. */
 export function getSeededScenario(database: DatabaseSync): string | undefined {
   return queryFirst<{ scenario: string }>(database.prepare("SELECT scenario FROM seed"))?.scenario;
 }

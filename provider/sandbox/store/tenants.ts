@@ -11,7 +11,6 @@ export interface Caller {
   keyFingerprint: string;
 }
 
-/** Stores tenants and the hashes of their API keys. */
 export class TenantStore {
   readonly #byHash;
   readonly #byName;

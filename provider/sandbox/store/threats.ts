@@ -66,7 +66,6 @@ export class ThreatStore {
     };
   }
 
-  /** Returns a page of threats, newest first. */
   page(tenantId: number, period: Period, pageWindow: { limit: number; offset: number }): ResultPage<Threat> {
     this.#mail.ensureGenerated(tenantId, period.until);
     const { items, total } = this.#timeline.page(tenantId, period, pageWindow);
@@ -113,7 +112,6 @@ export class ThreatStore {
     return this.#total(this.#statements.prevented(), this.#values(tenantId, period));
   }
 
-  /** Counts the mailboxes that received threats. */
   inboxes(tenantId: number, period: Period): number {
     return this.#total(this.#statements.inboxes(), this.#values(tenantId, period));
   }

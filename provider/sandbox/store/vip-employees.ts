@@ -8,7 +8,6 @@ import { queryAll, queryFirst, runTransaction } from "./database";
 import type { Caller } from "./tenants";
 
 export interface VipSelection {
-  /** Case-insensitive search text. */
   q?: string | undefined;
   sort: "asc" | "desc";
   limit: number;

@@ -102,7 +102,7 @@ describe("writeDirectoryFiles", () => {
   it("removes directories it created when writing fails", () => {
     const files = new Map([
       ["one.yaml", "1"],
-      ["none/two.yaml", "2"],
+      ["x".repeat(300), "2"],
     ]);
     expect(() => writeDirectoryFiles(join(directory, "a", "b"), files)).toThrow(/can't be written/);
     expect(readdirSync(directory)).toEqual([]);

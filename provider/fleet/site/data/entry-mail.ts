@@ -4,7 +4,6 @@ import { excerpt } from "../../../settings/text";
 
 /** The evidence from one tenant's mail about its entries, by entry number. */
 export interface EntryMailEvidence {
-  /** The number of days searched for evidence. */
   readonly days: number;
   readonly threats: number;
   readonly reports: number;
@@ -14,7 +13,6 @@ export interface EntryMailEvidence {
   readonly entries: readonly (readonly [entry: number, text: string])[];
 }
 
-/** The maximum number of verdicts to name. */
 const MAX_VERDICTS = 3;
 
 /**

@@ -72,7 +72,6 @@ export class EntryStore {
   readonly #undeclared = new Map<string, readonly EntryDeviation[]>();
   readonly #mailByTenant = new Map<string, EntryMailEvidence>();
 
-  /** Adds the declarations of a tenant's files. */
   addDeclared(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
     this.#declaredIndexes.set(
       name,
@@ -119,7 +118,6 @@ export class EntryStore {
     this.#mailByTenant.delete(name);
   }
 
-  /** Adds the evidence from the same tenant's mail about its declared and actual entries. */
   addMail(name: string, base: TenantMailHistory): void {
     const { days, threats, reports, missing } = base.summary;
     const indexes = [
@@ -254,7 +252,6 @@ interface StoredRow {
   readonly line: number;
 }
 
-/** Converts numbers to ranges of consecutive ones. */
 function buildRanges(numbers: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {

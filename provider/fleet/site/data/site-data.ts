@@ -5,7 +5,6 @@ import type { FleetStatus } from "../../status/status-schema";
 import type { FleetEntries } from "./entry-store";
 import type { SiteRun } from "./site-runs";
 
-/** All data of a site. */
 export interface SiteData {
   readonly status: FleetStatus;
   readonly entries: FleetEntries;
@@ -40,7 +39,6 @@ export class AllowAges {
     this.#nowMs = nowMs;
   }
 
-  /** Adds the allows of one tenant. */
   add(name: string, { rows }: Pick<ObservedState, "rows">): void {
     const counts = ALLOW_AGE_GROUPS.map(() => 0);
     this.#counts.set(name, counts);
@@ -54,7 +52,6 @@ export class AllowAges {
     }
   }
 
-  /** Removes the allows of one tenant. */
   remove(name: string): void {
     this.#counts.delete(name);
   }

@@ -1,31 +1,29 @@
 import { z } from "zod";
+import { jsonArray, jsonObject } from "../../../settings/json-fields";
 import { omitUndefined } from "../../../settings/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
-/** The version of the {@link SiteRun} format. */
 const RUN_FORMAT = 1;
 
 const count = z.int().min(0);
 
-const runSchema = z
-  .strictObject({
-    format: z.literal(RUN_FORMAT),
-    /** The start of the reading (ISO 8601, UTC). */
-    at: z.iso.datetime(),
-    tenants: count,
-    syncStatuses: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
-    /** The number of drifted entries, in all tenants. */
-    drift: count,
-    /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
-    ends: count,
-    over: count,
-    reviews: count,
-    /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
-    off: z.partialRecord(z.enum(SYNC_STATUSES), z.array(z.string().max(100)).readonly()).readonly(),
-    /** The `acceptedSeq` of these tenants, by stack. Absent: nobody accepted another tenant there. */
-    accepted: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
-  })
-  .readonly();
+const runSchema = jsonObject({
+  format: z.literal(RUN_FORMAT),
+  /** The start of the reading (ISO 8601, UTC). */
+  at: z.iso.datetime(),
+  tenants: count,
+  syncStatuses: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
+  /** The number of drifted entries, in all tenants. */
+  drift: count,
+  /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
+  ends: count,
+  over: count,
+  reviews: count,
+  /** The stacks of the tenants that were not in sync, up to a limit. Another tenant may get a name, but not the stack. */
+  off: z.partialRecord(z.enum(SYNC_STATUSES), jsonArray(z.string().max(100))).readonly(),
+  /** The `acceptedSeq` of these tenants, by stack. Absent: nobody accepted another tenant there. */
+  accepted: z.record(z.string().max(100), z.int().min(1)).readonly().exactOptional(),
+});
 
 /** The stored results of one run of `fleet site`, for its charts. */
 export type SiteRun = z.output<typeof runSchema>;

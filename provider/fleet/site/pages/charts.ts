@@ -54,7 +54,6 @@ function renderChartTable(title: string, times: readonly string[], series: reado
   )}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
-/** Renders counts by kind, as a table with bars. */
 export function renderBarTable(
   title: string,
   bars: readonly { readonly name: string; readonly count: number; readonly isOld?: boolean }[],
@@ -66,7 +65,6 @@ export function renderBarTable(
   )}</tbody></table></div></figure>`;
 }
 
-/** Rounds up to a round number. */
 function roundUpAxis(highest: number): number {
   if (highest <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(highest));

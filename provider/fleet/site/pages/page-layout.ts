@@ -32,7 +32,6 @@ const NAVIGATION_PAGES = [
   ["rollouts.html", "Rollouts"],
 ] as const;
 
-/** Renders a page with its header, navigation and footer. */
 export function renderPage(
   { status, style, script, fleet }: PageLayout,
   { title, path, data = [], main }: PageContent,
@@ -54,7 +53,6 @@ ${main}
   });
 }
 
-/** The display names of a tenant's statuses. */
 export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
   "in-sync": "in sync",
   behind: "behind",
@@ -66,7 +64,6 @@ export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
   "key-wrong": "wrong key",
 };
 
-/** Renders a status with its colour. */
 export function renderSyncStatus(syncStatus: SyncStatus): Html {
   return html`<span class="state is-${syncStatus}">${SYNC_STATUS_LABELS[syncStatus]}</span>`;
 }

@@ -36,16 +36,13 @@ import {
   renderTimeline,
 } from "./rollout-parts";
 
-/** The data of a rollout's page. */
 export interface RolloutPageData {
   readonly details: RolloutDetails;
   /** All rollouts that have a page. */
   readonly rollouts: readonly RolloutDetails[];
-  /** The names of the tenants that have a page. */
   readonly tenants: ReadonlySet<string>;
 }
 
-/** Renders a rollout: its outcome, its waves, its failures, each change, each tenant, and its events. */
 export function renderRolloutPage(layout: PageLayout, { details, rollouts, tenants }: RolloutPageData): string {
   const { report } = details;
   const links = new PageLinks(rollouts, tenants, "../");
@@ -120,7 +117,6 @@ function renderSkipped({ skipped = [] }: RolloutReport): Html | undefined {
   )}</ul></section>`;
 }
 
-/** The maximum number of changes on the page of a rollout. */
 const MAX_CHANGES = 500;
 
 function renderRolloutChanges({ report, tenants }: RolloutDetails, links: PageLinks): Html {
@@ -158,7 +154,6 @@ function renderTenantNames(names: readonly string[], links: PageLinks): Html {
 /** The maximum number of lines for each tenant. Only a rollback has more; other plans have at most 20 lines and summarize the rest. */
 const MAX_UNREVERTED = 30;
 
-/** Renders the differences that the plans leave alone. */
 function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
   const tenantsWithUnreverted = tenants.filter(({ left = [] }) => left.length > 0);
   if (tenantsWithUnreverted.length === 0) return undefined;

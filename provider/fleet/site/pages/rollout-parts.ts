@@ -19,22 +19,17 @@ const STATE_CLASSES: Readonly<Record<RolloutStatusColor, string>> = {
   running: "is-running",
 };
 
-/** Renders the state of a rollout with its colour. */
 export function renderRolloutState(report: RolloutReport): Html {
   const { mood, verdict } = buildRolloutReportView(report);
   return html`<span class="state ${STATE_CLASSES[mood]}">${verdict}</span>`;
 }
 
-/** Renders links to the pages of rollouts and tenants, if the site has these pages. */
 export class PageLinks {
   readonly #rollouts: ReadonlyMap<string, RolloutReport>;
   readonly #tenants: ReadonlySet<string>;
   readonly #root: string;
 
-  /**
-   * @param tenants the names of the tenants that have a page.
-   * @param root the relative path from the present page to the site's directory.
-   */
+  /** @param root the relative path from the present page to the site's directory. */
   constructor(rollouts: readonly RolloutDetails[], tenants: ReadonlySet<string>, root = "") {
     this.#rollouts = new Map(rollouts.map(({ report }) => [report.id, report]));
     this.#tenants = tenants;
@@ -71,7 +66,6 @@ export class PageLinks {
   }
 }
 
-/** Renders a change and its tenants. */
 export function renderChange(change: RecordedChange, tenantsHtml: Html): Html {
   const { text, details = [] } = buildChangeLine(change);
   return html`<li><span class="sign s-${change.sign}"><i>${CHANGE_SIGNS[change.sign]}</i>${change.sign}</span><div>${renderHtmlText(text)} ${tenantsHtml}${details.map(

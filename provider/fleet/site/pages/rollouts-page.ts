@@ -29,11 +29,7 @@ import {
   renderTimeline,
 } from "./rollout-parts";
 
-/**
- * Renders the newest rollouts, each with its first tenants and changes, and its waves.
- *
- * @param tenants the names of the tenants that have a page.
- */
+/** Renders the newest rollouts, each with its first tenants and changes, and its waves. */
 export function renderRolloutsPage(
   layout: PageLayout,
   recent: RecentRollouts | undefined,

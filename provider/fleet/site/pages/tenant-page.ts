@@ -28,7 +28,6 @@ import {
 import { getRolloutPagePath, getTenantPagePath } from "./paths";
 import { formatScriptJson } from "./script-json";
 
-/** The data of a tenant's page. */
 export interface TenantPageData {
   readonly tenant: TenantStatus;
   readonly entries: TenantEntries;
@@ -43,10 +42,8 @@ export interface TenantPageData {
   readonly data: readonly string[];
 }
 
-/** The maximum number of a tenant's rollouts to show. */
 const MAX_ROLLOUTS = 30;
 
-/** Renders a tenant: its status, its differences, all of its entries, and its rollouts. */
 export function renderTenantPage(layout: PageLayout, page: TenantPageData): string {
   const { tenant, entries, ends, reviews, findings, history, data } = page;
   // The headline already shows the error.
@@ -169,7 +166,6 @@ function buildTenantFacts({
   ];
 }
 
-/** Describes the mail that the mail column is based on. */
 function renderMailNote(mail: EntryMailEvidence | undefined): Html | undefined {
   if (mail === undefined) return undefined;
   const { days, threats, reports, missing } = mail;

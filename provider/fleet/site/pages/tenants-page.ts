@@ -6,7 +6,6 @@ import { SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 import { type PageLayout, renderPage, renderSyncStatus, SYNC_STATUS_LABELS } from "./page-layout";
 import { getTenantPagePath } from "./paths";
 
-/** Renders all tenants, the worst first. */
 export function renderTenantsPage(layout: PageLayout): string {
   const { tenants } = layout.status;
   const sorted = tenants.toSorted(
