@@ -331,6 +331,7 @@ function buildOutputs(docs: DocIndex, name: string): Pick<ObjectSpec, "propertie
 /** @throws {TypeError} for a type without a form in the schema. */
 function getOutputType(type: string): TypeSpec {
   if (type.includes("Record<string, string>")) return ENCODED_LIST_TYPE;
+  if (/<string\[\]/.test(type)) return { type: "array", items: { type: "string" } };
   if (/\b(?:number|boolean)\b|\[\]/.test(type)) throw new TypeError(`The schema has no form for the output ${type}.`);
   return { type: "string" };
 }
