@@ -5,6 +5,8 @@ export interface MutationPart {
   readonly sources: readonly string[];
   /** The test files, as globs. They must run the sources in their own process. */
   readonly tests: readonly string[];
+  /** Why the surviving mutants are acceptable. */
+  readonly survivorsReason?: string;
 }
 
 const RESOURCE_TESTS = "test/integration/resources";
@@ -31,6 +33,7 @@ const parts = {
       "test/unit/settings/{arguments,list-arguments,list-mode,list-safeguards,removal-guard}.test.ts",
       "test/unit/plan/make-plan.test.ts",
     ],
+    survivorsReason: "They skip work that would find nothing, or check a type that is certain. The result is the same.",
   },
   "plan-digest": {
     aim: "the digest of a reviewed plan, and its enforcement",
