@@ -5,6 +5,8 @@ export interface MutationPart {
   readonly sources: readonly string[];
   /** The test files, as globs. They must run the sources in their own process. */
   readonly tests: readonly string[];
+  /** Why the surviving mutants are acceptable. */
+  readonly survivorsReason?: string;
 }
 
 const RESOURCE_TESTS = "test/integration/resources";
@@ -23,6 +25,7 @@ const parts = {
       "test/unit/settings/{arguments,danger,risk}.test.ts",
       "test/unit/{files/part-checks,commands/explain/explain,rollout/report/change-danger}.test.ts",
     ],
+    survivorsReason: "They remove a filter that the compiler needs. All special ranges are valid.",
   },
   "removal-guard": {
     aim: "the guard against mass removal, and the safeguards of a list",
@@ -31,6 +34,7 @@ const parts = {
       "test/unit/settings/{arguments,list-arguments,list-mode,list-safeguards,removal-guard}.test.ts",
       "test/unit/plan/make-plan.test.ts",
     ],
+    survivorsReason: "They skip work that would find nothing, or check a type that is certain. The result is the same.",
   },
   "plan-digest": {
     aim: "the digest of a reviewed plan, and its enforcement",

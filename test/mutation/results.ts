@@ -49,7 +49,9 @@ export function storeResult(name: string, result: PartResult, parts: Readonly<Re
 export function formatResults(parts: Readonly<Record<string, MutationPart>>, results: PartResults): string {
   const rows = Object.entries(parts).map(([name, { aim }]) => [name, aim, ...formatCells(results[name])]);
   const head = ["part", "sources", "commit", "date", "time", "mutants", "killed", "survived", "excluded", "score"];
-  const sections = Object.keys(parts).flatMap((name) => formatSurvivors(name, results[name]?.survivors ?? []));
+  const sections = Object.entries(parts).flatMap(([name, part]) =>
+    formatSurvivors(name, part, results[name]?.survivors ?? []),
+  );
   const survivorSection = sections.length === 0 ? [] : ["## Surviving mutants", ...sections];
   return `${[HEAD, table(head, rows, 5), ...survivorSection].join("\n\n")}\n`;
 }
@@ -72,12 +74,12 @@ function formatCells(result: PartResult | undefined): string[] {
   return [`\`${commit}\``, date, duration(seconds), ...counts.map(whole), formatScore(result)];
 }
 
-function formatSurvivors(part: string, survivors: readonly Survivor[]): string[] {
+function formatSurvivors(name: string, { survivorsReason }: MutationPart, survivors: readonly Survivor[]): string[] {
   if (survivors.length === 0) return [];
   const lines = survivors.map(
     ({ file, line, mutator, replacement }) => `    ${file}:${line}  ${mutator}  ${shorten(replacement)}`,
   );
-  return [`### ${part}`, lines.join("\n")];
+  return [`### ${name}`, ...(survivorsReason === undefined ? [] : [survivorsReason]), lines.join("\n")];
 }
 
 function shorten(code: string): string {

@@ -39,7 +39,7 @@ export async function runPart(name: string, { sources, tests }: MutationPart): P
     incremental: true,
     incrementalFile: progressFile,
     tempDirName: `${CACHE}/sandbox`,
-    ignorePatterns: ["/dist", "/provider/dist", "/sdk"],
+    ignorePatterns: ["/dist", "/sdk"],
     reporters: ["progress-append-only"],
     timeoutMS: 15_000,
   }).runMutationTest();

@@ -43,6 +43,11 @@ describe("formatResults", () => {
     );
   });
 
+  it("gives the reason for surviving mutants", () => {
+    const parts = { risk: { ...PARTS.risk, survivorsReason: "They change nothing." } };
+    expect(formatResults(parts, { risk: RESULT })).toContain("### risk\n\nThey change nothing.\n\n    provider/");
+  });
+
   it("omits the list if no mutant survived", () => {
     expect(formatResults(PARTS, { risk: { ...RESULT, survivors: [] } })).not.toContain("## Surviving mutants");
   });
