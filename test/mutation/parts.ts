@@ -43,7 +43,7 @@ const parts = {
       "test/unit/settings/plan-digest.test.ts",
       "test/unit/plan/make-plan.test.ts",
       "test/unit/gitops/expired-removal.test.ts",
-      "test/unit/resources/reviewed-plan.test.ts",
+      "test/unit/resources/{enforce-plan,reviewed-plan}.test.ts",
       "test/integration/gitops/plan.test.ts",
     ],
   },
