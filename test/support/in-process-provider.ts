@@ -1,11 +1,9 @@
-import { syncBuiltinESMExports } from "node:module";
-import timers from "node:timers/promises";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import { vi } from "vitest";
-import { LIST_LAG_MS } from "../../provider/settings/assumptions";
-import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
+import { lagPauses } from "./lag-pauses";
 import type { ProviderStart, RunningProvider } from "./running-provider";
+import { skipPauses } from "./skipped-pauses.mts";
 
 /*
  * Replaces `test/support/running-provider.ts`: the native provider runs from the sources, in the process of the test.
@@ -13,15 +11,8 @@ import type { ProviderStart, RunningProvider } from "./running-provider";
 
 export type { ProviderStart, RunningProvider };
 
-const { setTimeout: startPause } = timers;
-let skippedPauses: ReadonlySet<unknown> = new Set();
-// The client's own pauses pass a signal and stay unchanged.
-timers.setTimeout = ((ms?: number, ...rest: [value?: unknown, options?: object]) =>
-  startPause(rest.length === 0 && skippedPauses.has(ms) ? 0 : ms, ...rest)) as typeof startPause;
-syncBuiltinESMExports();
-
 export async function runInHost(_program: string, start: ProviderStart): Promise<RunningProvider> {
-  skippedPauses = start.hasRealPauses ? new Set() : lagPauses();
+  skipPauses(start.hasRealPauses ? [] : lagPauses());
   for (const name of Object.keys(process.env)) {
     if (name.startsWith("EMAIL_SECURITY_") && name !== "EMAIL_SECURITY_TEST_PROVIDER") delete process.env[name];
   }
@@ -55,15 +46,4 @@ export async function runInHost(_program: string, start: ProviderStart): Promise
 
 export async function runAlone(_command: readonly string[], start: ProviderStart): Promise<RunningProvider> {
   return await runInHost("", start);
-}
-
-/** Returns the pauses between two reads of a lagging list, and their sum. */
-function lagPauses(): ReadonlySet<number> {
-  const pauses = new Set([LIST_LAG_MS]);
-  let left = LIST_LAG_MS;
-  for (let pause = INITIAL_BACKOFF_MS; left > 0; pause *= 2) {
-    pauses.add(Math.min(pause, left));
-    left -= pause;
-  }
-  return pauses;
 }

@@ -1,7 +1,8 @@
 import http2 from "node:http2";
 import { createRequire } from "node:module";
-import timers, { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
+import { skipPauses } from "./skipped-pauses.mts";
 
 /*
  * Runs providers one after the other in one process. Each is the built program, with all our modules loaded again, in
@@ -43,12 +44,6 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   return interval;
 }) as typeof startInterval;
 
-let skippedPauses: ReadonlySet<unknown> = new Set();
-const { setTimeout: startPause } = timers;
-// The client's own pauses pass a signal and stay unchanged.
-timers.setTimeout = ((ms?: number, ...rest: [value?: unknown, options?: object]) =>
-  startPause(rest.length === 0 && skippedPauses.has(ms) ? 0 : ms, ...rest)) as typeof startPause;
-
 process.on("message", (message: Begin | { readonly end: true }) => {
   if ("end" in message) void end();
   else begin(message);
@@ -59,7 +54,7 @@ const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(
 const idle = underWay();
 
 function begin({ program, engine, environment, ours, ...begin }: Begin): void {
-  skippedPauses = new Set(begin.skippedPauses);
+  skipPauses(begin.skippedPauses);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
   process.argv = [process.execPath, program, engine];

@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { LIST_LAG_MS } from "../../provider/settings/assumptions";
-import { INITIAL_BACKOFF_MS } from "../../provider/tenant/read-until";
 import { compiled } from "./compile-cache";
+import { lagPauses } from "./lag-pauses";
 import { runEnvironment } from "./run-environment";
 
 /** A running provider that accepts calls. */
@@ -62,17 +61,6 @@ export async function runInHost(
       else await host.end();
     },
   };
-}
-
-/** Returns the pauses between two reads of a lagging list, and their sum. */
-function lagPauses(): number[] {
-  const pauses: number[] = [LIST_LAG_MS];
-  let left = LIST_LAG_MS;
-  for (let pause = INITIAL_BACKOFF_MS; left > 0; pause *= 2) {
-    pauses.push(Math.min(pause, left));
-    left -= pause;
-  }
-  return pauses;
 }
 
 function newHost(): Child {

@@ -36,7 +36,7 @@ export const reviewSchema = jsonObject({
   format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
   file: jsonTextField("The settings file, as it was named."),
   host: jsonTextField("The service's. Absent if the tenant was not read.").exactOptional(),
-  today: jsonTextField("The day (UTC) by which it was judged."),
+  today: jsonTextField("The day (UTC) for which `expires` was evaluated."),
   items: jsonArray(itemSchema, "The worst first."),
   unread: jsonArray(
     z.string(),
