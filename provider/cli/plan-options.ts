@@ -82,7 +82,7 @@ export function findFailOnBlocker({ changes }: Plan, failOn: FailOnLevel | undef
 /** Adds the `--fail-on` blocker for people; the plan's JSON doesn't contain it. */
 export function addFailOnBlocker(plan: Plan, failOn: FailOnLevel | undefined): Plan {
   const blocker = findFailOnBlocker(plan, failOn);
-  return blocker === undefined ? plan : { ...plan, guards: [...plan.guards, blocker] };
+  return blocker === undefined ? plan : { ...plan, blockers: [...plan.blockers, blocker] };
 }
 
 export async function createPlanFromOptions(file: string | undefined, given: PlanInputOptions): Promise<Plan> {

@@ -152,7 +152,7 @@ export function buildExpiredRemoval(
           ? fullPlan.digest
           : formatPlanDigest({ ...digestParts, observed: hashChanges(changes) }),
       changes,
-      guards: blockers,
+      blockers,
       findings: [],
       unmanaged: [],
       expired: fullPlan.expired.filter((declaration) => removedIds.has(getChangeId(declaration))),

@@ -109,7 +109,7 @@ export async function planDesired(
     ...omitUndefined({ ownDomains, acceptance }),
   });
   const redactedPlan = redactOtherTenantPlan(plan);
-  return blockers.length === 0 ? redactedPlan : { ...redactedPlan, guards: [...blockers, ...redactedPlan.guards] };
+  return blockers.length === 0 ? redactedPlan : { ...redactedPlan, blockers: [...blockers, ...redactedPlan.blockers] };
 }
 
 interface MailOptions {

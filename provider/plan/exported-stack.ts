@@ -43,7 +43,7 @@ const BUILTIN_TYPES = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|ema
  * @param provider the provider of the run; a stack of the other provider needs a migration.
  */
 export function isStackUpToDate(state: unknown, desired: DesiredState, plan: Plan, provider: ProviderKind): boolean {
-  if (plan.changes.length > 0 || plan.guards.length > 0) return false;
+  if (plan.changes.length > 0 || plan.blockers.length > 0) return false;
   // The tenant allows what the stack denies. The refresh of the run would find it and fail the run.
   if (plan.findings.some(({ code, level }) => code === "contradicted" && level === "warning")) return false;
   return (

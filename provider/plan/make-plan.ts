@@ -100,7 +100,7 @@ export function makePlan({
     }),
     rules: Object.fromEntries(Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)])),
     changes: changes.toSorted(compareByImportance),
-    guards: [
+    blockers: [
       ...findOtherTenantBlockers(desired, observed, {
         mailboxes: mail.mailboxes,
         ownDomains: desired.tenantDomains.length > 0 ? desired.tenantDomains : ownDomains,

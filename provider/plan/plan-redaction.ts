@@ -2,12 +2,12 @@ import type { Plan, PlanBlocker } from "./plan";
 import { OTHER_TENANT_CODE } from "./tenant-mismatch";
 
 /** Returns whether the key seems to belong to another tenant than the plan. */
-export function isOtherTenantPlan(plan: Pick<Plan, "guards">): boolean {
+export function isOtherTenantPlan(plan: Pick<Plan, "blockers">): boolean {
   return selectWrongTenantBlockers(plan).length > 0;
 }
 
-export function selectWrongTenantBlockers({ guards }: Pick<Plan, "guards">): readonly PlanBlocker[] {
-  return guards.filter(({ code }) => code === OTHER_TENANT_CODE);
+export function selectWrongTenantBlockers({ blockers }: Pick<Plan, "blockers">): readonly PlanBlocker[] {
+  return blockers.filter(({ code }) => code === OTHER_TENANT_CODE);
 }
 
 /** Redacts a plan whose key seems to belong to another tenant: plans have many readers, and other blockers name the entries to remove. */
@@ -16,7 +16,7 @@ export function redactOtherTenantPlan(plan: Plan): Plan {
   const { backtest: _backtest, ...rest } = plan;
   return {
     ...rest,
-    guards: selectWrongTenantBlockers(plan),
+    blockers: selectWrongTenantBlockers(plan),
     changes: [],
     unmanaged: [],
     expired: [],

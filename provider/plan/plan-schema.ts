@@ -213,7 +213,7 @@ export const planSchema = jsonObject({
     )
     .exactOptional(),
   changes: jsonArray(planChangeSchema, "Most important first."),
-  guards: jsonArray(
+  blockers: jsonArray(
     jsonObject({
       code: jsonTextField("removal-guard, protect, plan-check."),
       message: jsonTextField("One or more lines."),
@@ -257,6 +257,6 @@ export const planSchema = jsonObject({
 export type Plan = z.infer<typeof planSchema>;
 export type PlanTenantInfo = Plan["tenant"];
 export type PlanSource = Plan["source"];
-export type PlanBlocker = Plan["guards"][number];
+export type PlanBlocker = Plan["blockers"][number];
 export type UnmanagedItem = Plan["unmanaged"][number];
 export type ExpiredItem = Plan["expired"][number];

@@ -118,8 +118,8 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 
 export const PLAN_STYLE = `
 .change { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
-.guard { margin: 0 0 1rem; }
-.guard h3 { margin: 0 0 .35rem; font-size: 1rem; color: var(--red); }
+.blocker { margin: 0 0 1rem; }
+.blocker h3 { margin: 0 0 .35rem; font-size: 1rem; color: var(--red); }
 .filters { display: flex; flex-wrap: wrap; gap: .75rem 2rem; margin: 2rem 0 -1rem; }
 ${FILTERS_STYLE}
 .changes { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem; margin: 0; padding: 0; list-style: none; }

@@ -26,7 +26,9 @@ export function shownOf(
     const state = plan.changes.length > 0 ? "pending" : "unchanged";
     return { ...tenant, name, state, planned: { added, changed, removed } } as const;
   });
-  const blockers = plans.flatMap((plan, at) => (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })));
+  const blockers = plans.flatMap((plan, at) =>
+    (plan?.blockers ?? []).map((blocker) => ({ tenant: `t${at}`, blocker })),
+  );
   return {
     report: { ...before, tenants, counts: countsOf(tenants) },
     plannedRollout: { blockers, ...(mail === undefined ? {} : { mail }) },

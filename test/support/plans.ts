@@ -49,7 +49,7 @@ export const emptyPlan: Plan = {
   source: { kind: "files", files: [FILE, BASELINE], stack: "acme" },
   digest: "sha256:6b1f0c1f7f1d7e4b1a0f5d5c4b3a29180706f5e4d3c2b1a09f8e7d6c5b4a3928",
   changes: [],
-  guards: [],
+  blockers: [],
   unmanaged: [],
   expired: [],
   findings: [],
@@ -366,7 +366,7 @@ export const calmPlan: Plan = {
 /** Dangerous, and refused by a blocker. */
 export const dangerousPlan: Plan = {
   ...realisticPlan,
-  guards: [
+  blockers: [
     {
       code: "removal-guard",
       message:
@@ -489,7 +489,7 @@ export function planOf(text: string): Plan {
     source: { kind: "preview", files: [text, text], stack: text },
     digest: text,
     changes: (["danger", "warning", "none"] as const).map((alarm) => ({ ...change, alarm })),
-    guards: [{ code: text, message: text }],
+    blockers: [{ code: text, message: text }],
     unmanaged: [{ ...subject, before: standing }],
     expired: [{ ...subject, list: "deny", expires: text, place, isThere: true }],
     findings: [finding, { ...finding, message: `${text}!` }],

@@ -105,7 +105,7 @@ async function runApplyCommand(file: string | undefined, options: ApplyOptions):
     );
     return EXIT.refused;
   }
-  if (currentPlan.guards.length > 0) {
+  if (currentPlan.blockers.length > 0) {
     await printPlan(currentPlan);
     printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;

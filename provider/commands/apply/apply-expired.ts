@@ -46,7 +46,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   });
   const { printPlan } = await import("../plan/plan-output.js");
   const { plan } = removal;
-  if (plan.guards.length > 0) {
+  if (plan.blockers.length > 0) {
     await printPlan(plan);
     printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;

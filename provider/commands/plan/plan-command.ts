@@ -66,18 +66,18 @@ async function runPlanCommand(file: string | undefined, options: PlanCommandOpti
     printApplyCommand(addFailOnBlocker(plan, options.failOn), jsonOutput.to.file, file, options);
   const failOnBlocker = findFailOnBlocker(plan, options.failOn);
   if (failOnBlocker !== undefined) printError(failOnBlocker.message);
-  if (plan.guards.length > 0 || failOnBlocker !== undefined) return EXIT.refused;
+  if (plan.blockers.length > 0 || failOnBlocker !== undefined) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
 /** Prints the command that applies exactly this plan. Uses stderr because standard output is reserved for the plan. */
 function printApplyCommand(
-  { changes, guards, digest }: Plan,
+  { changes, blockers, digest }: Plan,
   planFile: string,
   file: string | undefined,
   { stack, fromPreview }: PlanCommandOptions,
 ): void {
-  if (stack === undefined || changes.length === 0 || guards.length > 0) return;
+  if (stack === undefined || changes.length === 0 || blockers.length > 0) return;
   const source = file ?? (fromPreview === undefined ? "" : "--from-preview");
   const command = [
     `${getCommandName()} apply`,

@@ -156,6 +156,6 @@ function buildFailOnBlockers({ tenants }: RolloutReport, failOn: FailOnLevel | u
   const message = `Changes of this tenant are blocked by --fail-on ${failOn}. ${FIX_RISKS}`;
   return findFlaggedTenants(tenants, failOn).map(({ name }) => ({
     tenant: name,
-    guard: { code: FAIL_ON_BLOCKER, message },
+    blocker: { code: FAIL_ON_BLOCKER, message },
   }));
 }

@@ -190,7 +190,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
   const remainingCount = addition.tenantFile.undeclarable.length - MAX_NOTES;
   if (remainingCount > 0) console.error(`note: and ${remainingCount} more, all in the file's comments`);
   const { plan, files } = addition;
-  const isUnchanged = plan.changes.length === 0 && plan.guards.length === 0;
+  const isUnchanged = plan.changes.length === 0 && plan.blockers.length === 0;
   // A settings file may be long: without `--dry-run`, its name is enough.
   const displayedFiles = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
   const message = {

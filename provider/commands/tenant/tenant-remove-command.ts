@@ -164,7 +164,7 @@ async function removeTenantStack(
         fullPlanCommand: `pulumi stack export --stack ${target.stack}`,
       }),
     );
-    if (plan.guards.length > 0) return EXIT.refused;
+    if (plan.blockers.length > 0) return EXIT.refused;
     if (!isConfirmed) return requireConfirmation();
     const key = await readKey(target, { environment: process.env });
     const rateLimiter = await openSharedRateLimiter(journal, targets.services, log);

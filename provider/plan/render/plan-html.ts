@@ -85,11 +85,11 @@ export function renderTalliesHtml(totals: readonly ChangeCount[]): Html {
   )}</ul>`;
 }
 
-export function renderBlockersHtml(blockers: Plan["guards"]): Html | undefined {
+export function renderBlockersHtml(blockers: Plan["blockers"]): Html | undefined {
   if (blockers.length === 0) return undefined;
   return html`<section><h2>Refused <span class="n">${blockers.length}</span></h2>${blockers.map(
     ({ code, message }) =>
-      html`<div class="guard"><h3>${code}</h3><pre>${message
+      html`<div class="blocker"><h3>${code}</h3><pre>${message
         .split(/\r\n|[\r\n]/)
         .map((renderLegendItem, index) => [index > 0 ? new Html("\n") : "", renderLegendItem])}</pre></div>`,
   )}</section>`;

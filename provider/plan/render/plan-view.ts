@@ -43,7 +43,7 @@ export interface PlanView {
   /** The same formula in all reports: `Plan: 1 to add, 2 to change, 0 to remove`. */
   readonly summary: string;
   readonly tallies: readonly ChangeCount[];
-  readonly blockers: Plan["guards"];
+  readonly blockers: Plan["blockers"];
   readonly overrides: readonly Finding[];
   readonly dangers: readonly ChangeView[];
   readonly accepted: readonly ChangeView[];
@@ -97,7 +97,7 @@ export function buildPlanView(plan: Plan): PlanView {
     getBySeverity("none"),
   ];
   const status = getPlanStatus(
-    plan.guards.length > 0,
+    plan.blockers.length > 0,
     { danger: dangers.length, warning: warnings.length, accepted: accepted.length },
     changeViews.length > 0,
   );
@@ -109,7 +109,7 @@ export function buildPlanView(plan: Plan): PlanView {
     source: formatSource(plan),
     summary: formatPlanSummary(plan.counts),
     tallies: buildTotals(plan),
-    blockers: plan.guards,
+    blockers: plan.blockers,
     overrides: sortBySeverity(plan.findings.filter(isOverrideFinding)),
     dangers,
     accepted,
@@ -168,15 +168,15 @@ const BLOCKER_NAMES: Readonly<Record<string, string>> = {
 };
 
 function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings: number): SafeText {
-  const { changes, guards, evidence } = plan;
+  const { changes, blockers, evidence } = plan;
   const risks: SafeText[] = [];
   if (dangers > 0) risks.push([`${formatNumber(dangers)} dangerous`]);
   if (accepted > 0) risks.push([`${formatNumber(accepted)} with an accepted risk`]);
   if (warnings > 0) risks.push([`${formatNumber(warnings)} with a warning`]);
   const total = formatCount(changes.length, "change");
   const riskText = risks.length > 0 ? safeText`${total}: ${joinTexts(risks, ", ")}.` : [];
-  if (guards.length > 0) {
-    const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MAX_CODES).map(getBlockerName);
+  if (blockers.length > 0) {
+    const codes = [...new Set(blockers.map(({ code }) => code))].slice(0, MAX_CODES).map(getBlockerName);
     return safeText`Blocked by ${joinWithAnd(codes)}. ${riskText.length > 0 ? riskText : `${total}.`}`;
   }
   if (changes.length === 0) return safeText`${untrusted(plan.tenant.name)} matches its declared state.`;

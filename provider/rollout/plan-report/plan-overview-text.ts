@@ -88,17 +88,17 @@ export function renderPlanOverviewText(
 
 const INDENT = 2;
 
-function writePlanBlockers(page: TextPage, guards: PlannedRollout["blockers"], limit: number): void {
-  if (guards.length === 0) return;
-  page.addHeading([`Refused (${formatCount(guards.length, "blocker")})`], "red");
-  for (const { tenant, guard } of guards.slice(0, limit)) {
-    page.addMarkedText("✗", safeText`${untrusted(tenant)} [${untrusted(guard.code)}]`, {
+function writePlanBlockers(page: TextPage, blockers: PlannedRollout["blockers"], limit: number): void {
+  if (blockers.length === 0) return;
+  page.addHeading([`Refused (${formatCount(blockers.length, "blocker")})`], "red");
+  for (const { tenant, blocker } of blockers.slice(0, limit)) {
+    page.addMarkedText("✗", safeText`${untrusted(tenant)} [${untrusted(blocker.code)}]`, {
       indent: INDENT,
       style: "red",
     });
-    page.addVerbatim(guard.message, INDENT * 2);
+    page.addVerbatim(blocker.message, INDENT * 2);
   }
-  writeHiddenCount(page, guards.length - limit);
+  writeHiddenCount(page, blockers.length - limit);
 }
 
 function writeReapplied(page: TextPage, reappliedChanges: NonNullable<PlannedRollout["reappliedChanges"]>): void {

@@ -157,7 +157,7 @@ function buildPlanHeadline(
     .filter(([count]) => count > 0)
     .map(([count, what]): SafeText => [`${formatNumber(count)} ${what}`]);
   const [refusedByFailOn, refusedByBlocker] = [true, false].map((isFailOn) => {
-    const refusingBlockers = blockers.filter(({ guard }) => (guard.code === FAIL_ON_BLOCKER) === isFailOn);
+    const refusingBlockers = blockers.filter(({ blocker }) => (blocker.code === FAIL_ON_BLOCKER) === isFailOn);
     return new Set(refusingBlockers.map(({ tenant }) => tenant)).size;
   }) as [number, number];
   return [
@@ -199,9 +199,9 @@ function listMissingMail(mail: MailSearchResult | undefined): readonly SafeText[
 }
 
 /** Groups blockers that differ only in the name of the tenant. */
-function groupBlockers(guards: PlanSummaryInput["plannedRollout"]["blockers"]): PlanSummaryView["blockers"] {
-  const byMessage = Map.groupBy(guards, ({ tenant, guard }) =>
-    JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),
+function groupBlockers(blockers: PlanSummaryInput["plannedRollout"]["blockers"]): PlanSummaryView["blockers"] {
+  const byMessage = Map.groupBy(blockers, ({ tenant, blocker }) =>
+    JSON.stringify([blocker.code, blocker.message.replaceAll(tenant, "…")]),
   );
   return [...byMessage.values()]
     .sort((one, other) => other.length - one.length)
@@ -211,7 +211,7 @@ function groupBlockers(guards: PlanSummaryInput["plannedRollout"]["blockers"]): 
       const names = group.slice(0, MAX_LISTED_NAMES).map(({ tenant }) => tenant);
       const suffix =
         group.length > MAX_LISTED_NAMES ? ` and ${formatNumber(group.length - MAX_LISTED_NAMES)} more` : "";
-      return [{ code: first.guard.code, message: `${names.join(", ")}${suffix}:\n${first.guard.message}` }];
+      return [{ code: first.blocker.code, message: `${names.join(", ")}${suffix}:\n${first.blocker.message}` }];
     });
 }
 

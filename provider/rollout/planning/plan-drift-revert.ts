@@ -57,7 +57,7 @@ function buildEmptyPlan(plan: Plan): Plan {
   return {
     ...plan,
     changes: [],
-    guards: selectWrongTenantBlockers(plan),
+    blockers: selectWrongTenantBlockers(plan),
     counts: { ...plan.counts, added: 0, changed: 0, removed: 0 },
   };
 }

@@ -78,7 +78,7 @@ export interface PlannedRollout {
   readonly tolerated?: number;
   /** The location of the state of all stacks, without credentials. */
   readonly backend: string;
-  readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
+  readonly blockers: readonly { readonly tenant: string; readonly blocker: PlanBlocker }[];
   /** Changes that this plan repeats although a rollback has undone them. Absent: none. */
   readonly reappliedChanges?: readonly ReappliedChanges[];
   /** The changes and their number of tenants, the most important first. */
@@ -137,7 +137,7 @@ export async function planRollout(
 
   const id = await journal.create(spec, targets);
   const generatedFiles = new Map<string, string>();
-  const guards: { tenant: string; guard: PlanBlocker }[] = [];
+  const blockers: { tenant: string; blocker: PlanBlocker }[] = [];
   const changeTally = new ChangeTally();
   const digests = new Map<string, string>();
   const formerProjects = new Set<string>();
@@ -224,7 +224,7 @@ export async function planRollout(
         if (identity !== undefined) identities.set(target, identity);
         const marker = plan?.plannedTenant.summary?.marker;
         if (marker !== undefined) markers.set(target, marker);
-        for (const guard of plan?.blockers ?? []) guards.push({ tenant: target.name, guard });
+        for (const blocker of plan?.blockers ?? []) blockers.push({ tenant: target.name, blocker });
         unwrittenPlans.push(plan?.plannedTenant ?? recordFailure(target, error, getKey(target)));
         if (unwrittenPlans.length < WRITE_BATCH_SIZE) return;
         const batch = unwrittenPlans;
@@ -242,12 +242,12 @@ export async function planRollout(
       backend: backend.fingerprint,
     };
     await checkReassignedStacks(takenStackOptions, async (target, compareStack) => {
-      const guard = await addresses.run(
+      const blocker = await addresses.run(
         target,
         async (requestPolicy) => await compareStack(getKey(target), requestPolicy),
       );
-      if (guard === undefined) return;
-      guards.push({ tenant: target.name, guard });
+      if (blocker === undefined) return;
+      blockers.push({ tenant: target.name, blocker });
       reportedTenants.add(target.name);
     });
     const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
@@ -295,7 +295,7 @@ export async function planRollout(
       id,
       digest,
       blockers: [
-        ...guards.filter(({ tenant }) => mailResult?.blockers.every((blocker) => blocker.tenant !== tenant) ?? true),
+        ...blockers.filter(({ tenant }) => mailResult?.blockers.every((blocker) => blocker.tenant !== tenant) ?? true),
         ...(mailResult?.blockers ?? []),
       ],
       ...omitUndefined({ mail: mailResult }),

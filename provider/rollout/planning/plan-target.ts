@@ -120,9 +120,9 @@ export async function planTarget(
   else if (comparison.plan.changes.length > 0) context.onStack?.(target, getPartialMatchCount(tenant, stack.known));
   const isRolledOut = hasStack && comparison.before !== undefined;
   const former = isRolledOut ? undefined : await findFormerStackOfTenant(tenant, context, runInSlot);
-  const guard = former && buildRenamedTenantBlocker(tenant, former, await createStackCommands(context));
+  const blocker = former && buildRenamedTenantBlocker(tenant, former, await createStackCommands(context));
   const plan =
-    guard === undefined ? comparison.plan : { ...comparison.plan, guards: [...comparison.plan.guards, guard] };
+    blocker === undefined ? comparison.plan : { ...comparison.plan, blockers: [...comparison.plan.blockers, blocker] };
   const isUpToDate =
     !isMarkerWrong(target, stack.marker, identification.identity, context) &&
     isStackUpToDate(stack.state, desired, plan, stack.provider);
@@ -183,13 +183,13 @@ export async function preparePlan(
   const comparison = buildTenantPlan(target, settings, desired, observed, host, context);
   const recordedByStack = await context.readIdentityRecords?.();
   const before = selectIdentityRecord(target, recordedByStack?.get(target.stack), stack.marker);
-  const guard = await findReplacedTenantBlocker(target, observed, stack.known, before, context.acceptanceEnvironment);
-  if (guard !== undefined && before !== undefined) {
+  const blocker = await findReplacedTenantBlocker(target, observed, stack.known, before, context.acceptanceEnvironment);
+  if (blocker !== undefined && before !== undefined) {
     const identity = getObservedIdentity(target.baseUrl, observed);
     context.onReplacedTenant?.(target, { reason: formatDifferentTenantReason(before.rollout), identity });
   }
-  const blockers = [guard, await context.checkMovedStack?.(target, stack.marker)].filter((one) => one !== undefined);
-  const plan = blockers.length === 0 ? comparison : { ...comparison, guards: [...comparison.guards, ...blockers] };
+  const blockers = [blocker, await context.checkMovedStack?.(target, stack.marker)].filter((one) => one !== undefined);
+  const plan = blockers.length === 0 ? comparison : { ...comparison, blockers: [...comparison.blockers, ...blockers] };
   return { settings, stack, desired, observed, host, plan, before };
 }
 
@@ -242,7 +242,7 @@ export function buildTargetPlan(
       summary,
       ...(isDone ? {} : { plan: formatPlanJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
-    blockers: plan.guards,
+    blockers: plan.blockers,
     changes: plan.changes.map(buildTenantChange),
   };
 }

@@ -12,7 +12,7 @@ export interface MailSearchResult {
   readonly evidenceByTenant: ReadonlyMap<string, TenantMailEvidence>;
   readonly unavailable: readonly { readonly tenant: string; readonly why: string }[];
   /** The blockers that only the mail reveals. */
-  readonly blockers: readonly { readonly tenant: string; readonly guard: PlanBlocker }[];
+  readonly blockers: readonly { readonly tenant: string; readonly blocker: PlanBlocker }[];
 }
 
 export interface TenantMailEvidence {
@@ -72,14 +72,14 @@ export async function searchTenantMail(
   const digests = new Map(tenants.map(({ name, digest }) => [name, digest]));
   const byTenant = new Map<string, TenantMailEvidence>();
   const unavailable: { tenant: string; why: string }[] = [];
-  const guards: { tenant: string; guard: PlanBlocker }[] = [];
+  const blockers: { tenant: string; blocker: PlanBlocker }[] = [];
   let days = 0;
   await forEachConcurrently(sample, concurrency, async (tenant) => {
     try {
       const plan = await planWithMail(tenant);
       const otherTenantBlockers = selectWrongTenantBlockers(plan);
       if (otherTenantBlockers.length > 0) {
-        guards.push(...otherTenantBlockers.map((guard) => ({ tenant, guard })));
+        blockers.push(...otherTenantBlockers.map((blocker) => ({ tenant, blocker })));
         unavailable.push({ tenant, why: "Its key seems to belong to a different tenant." });
       } else if (plan.digest === digests.get(tenant)) {
         days = plan.evidence.days;
@@ -97,7 +97,7 @@ export async function searchTenantMail(
     candidateCount: candidates.length,
     evidenceByTenant: new Map([...byTenant].sort(([one], [other]) => compareOrder(one, other))),
     unavailable: unavailable.sort((one, other) => compareOrder(one.tenant, other.tenant)),
-    blockers: guards.sort((one, other) => compareOrder(one.tenant, other.tenant)),
+    blockers: blockers.sort((one, other) => compareOrder(one.tenant, other.tenant)),
   };
 }
 

@@ -214,9 +214,9 @@ const MAX_ID_LENGTH = 100;
  */
 export function findStackOnlyTenants(
   { tenants }: Pick<RolloutReport, "tenants">,
-  guards: readonly { readonly tenant: string }[],
+  blockers: readonly { readonly tenant: string }[],
 ): readonly TenantReport[] {
-  const refusedTenants = new Set(guards.map(({ tenant }) => tenant));
+  const refusedTenants = new Set(blockers.map(({ tenant }) => tenant));
   return tenants.filter(
     ({ name, state, planned: { added, changed, removed } }) =>
       state === "pending" && added + changed + removed === 0 && !refusedTenants.has(name),

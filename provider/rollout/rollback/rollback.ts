@@ -178,12 +178,12 @@ export async function prepareRollback(
       };
       const planned = await planTenantRollback(target, key, tenantsToRestore, context, requestPolicy, runInSlot);
       const marker = planned.plannedTenant.summary?.marker;
-      const guard = await buildChangedElsewhereBlocker(journal, id, {
+      const blocker = await buildChangedElsewhereBlocker(journal, id, {
         name,
         marker,
         previousMarker: markerBefore,
       });
-      return guard === undefined ? planned : { ...planned, blockers: [...planned.blockers, guard] };
+      return blocker === undefined ? planned : { ...planned, blockers: [...planned.blockers, blocker] };
     },
     files: to?.files,
     declared: declared.targets,

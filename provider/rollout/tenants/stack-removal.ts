@@ -129,11 +129,11 @@ export function planStackRemoval(
     { acceptanceEnvironment: environment },
   );
   // The user asked for the removal of everything, and confirmed it with the tenant's name.
-  const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
+  const blockers = plan.blockers.filter(({ code }) => code !== "removal-guard");
   const message =
     other?.message ?? (isOtherTenantPlan(plan) ? undefined : explainEmptyTenant(stack, observed, environment));
-  if (message === undefined) return { ...plan, guards };
-  return redactOtherTenantPlan({ ...plan, guards: [{ code: OTHER_TENANT_CODE, message }, ...guards] });
+  if (message === undefined) return { ...plan, blockers };
+  return redactOtherTenantPlan({ ...plan, blockers: [{ code: OTHER_TENANT_CODE, message }, ...blockers] });
 }
 
 /** Explains why an empty tenant may not be the one of a stack with declarations, however few; undefined if nothing indicates that. */

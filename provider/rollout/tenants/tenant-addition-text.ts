@@ -85,9 +85,9 @@ function getRolloutSubject(hasStack: boolean | undefined): string {
   }
 }
 
-function describeFirstRollout({ changes, guards }: Plan, baseline: string | undefined, subject: string): string[] {
-  if (guards.length > 0) {
-    return [`${subject} would be stopped:`, ...guards.map(({ message }) => message)];
+function describeFirstRollout({ changes, blockers }: Plan, baseline: string | undefined, subject: string): string[] {
+  if (blockers.length > 0) {
+    return [`${subject} would be stopped:`, ...blockers.map(({ message }) => message)];
   }
   if (changes.length === 0) return [`${subject} would write nothing: the tenant matches its files.`];
   const added = changes.filter(({ sign }) => sign === "add").length;

@@ -209,18 +209,18 @@ class Scene {
     const ups = await this.#up(read, isHeld ? plan : undefined);
     const after = this.#holds();
     this.#compare(plan, ups, differences(before, after));
-    const isDone = plan.guards.length === 0;
+    const isDone = plan.blockers.length === 0;
     this.#compareRest(plan, read, today, before, isDone);
     if (isDone) await this.#compareNext(plan, read);
   }
 
   /** Asserts that the plan contains exactly the changes that were made, or the reasons why they weren't. */
-  #compare({ changes, guards }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
+  #compare({ changes, blockers }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
     const planned: string[] = [];
     for (const kind of KINDS) {
       const { outcome, failures, reasons } = ups[kind];
       const messages = [...Object.entries(failures).flat(), ...reasons].join("\n");
-      const own = guards.filter(({ message }) => /^The VIP list/.test(message) === (kind === "vip"));
+      const own = blockers.filter(({ message }) => /^The VIP list/.test(message) === (kind === "vip"));
       const refusals = own.map(({ code }) => code).filter((code) => code !== "exists");
       expect(outcome === "refused" ? refusalsIn(failures) : [], `refusals of ${kind}: ${messages}`).toEqual(
         [...new Set(refusals)].sort(),
@@ -282,7 +282,7 @@ class Scene {
       .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) undeclared at the tenant/.exec(message)?.[1]));
     const isLater = ({ sign }: PlanChange): boolean => sign === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(later.reduce((sum, one) => sum + one, 0));
-    if (later.length === 0) expect(next.guards.map(({ message }) => message)).toEqual([]);
+    if (later.length === 0) expect(next.blockers.map(({ message }) => message)).toEqual([]);
     const more = next.changes.filter((change) => !isLater(change));
     expect(more.map(changeLine), "the next plan").toEqual([]);
   }
@@ -298,7 +298,7 @@ class Scene {
     if (!(await this.#changedInConsole(change))) return;
     this.log.push(`console: overtakes ${changeLine(change)}`);
     this.#company.takeRequests();
-    const isRefused = plan.guards.some(
+    const isRefused = plan.blockers.some(
       ({ code, message }) => code !== "exists" && /^The VIP list/.test(message) === (change.kind === "vip"),
     );
     const ups = await this.#up(read, plan);
@@ -430,7 +430,7 @@ function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<str
     .sort();
 }
 
-/** Returns the kinds of guards that failures of a check name. */
+/** Returns the kinds of blockers that failures of a check name. */
 function refusalsIn(failures: Readonly<Record<string, string>>): string[] {
   const kinds = Object.entries(failures)
     .flatMap(([property, reason]) => (property === "" ? reason.split("\n") : [`${property} ${reason}`]))

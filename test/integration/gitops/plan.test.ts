@@ -151,7 +151,7 @@ deny: []
     );
     expect(brief(plan)).toEqual(["remove a.example deny undeclared, and the list is exclusive"]);
     expect(plan.unmanaged).toEqual([]);
-    expect(plan.guards).toEqual([]);
+    expect(plan.blockers).toEqual([]);
   });
 
   it("names the blocker that would refuse the run", async () => {
@@ -165,13 +165,13 @@ deny: []
       vips: { content: {} },
     };
     const cut = await acme.plan("version: 1\ndeny: [bad-1.example]\n", known);
-    expect(cut.guards).toMatchObject([{ code: "removal-guard" }]);
-    expect(cut.guards[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
-    expect(cut.guards[0]?.message).toContain("In the settings file, this is under `lists: { entries: { … } }`.");
+    expect(cut.blockers).toMatchObject([{ code: "removal-guard" }]);
+    expect(cut.blockers[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
+    expect(cut.blockers[0]?.message).toContain("In the settings file, this is under `lists: { entries: { … } }`.");
     const text = `version: 1\nallow: [{ value: there.example, comment: "y" }]\ndeny: [${values.join(", ")}]\n`;
-    expect((await acme.plan(text, known)).guards).toMatchObject([{ code: "exists" }]);
+    expect((await acme.plan(text, known)).blockers).toMatchObject([{ code: "exists" }]);
     const adopting = text.replace("version: 1\n", "version: 1\nlists: { entries: { adopt: true } }\n");
-    expect((await acme.plan(adopting, known)).guards).toEqual([]);
+    expect((await acme.plan(adopting, known)).blockers).toEqual([]);
   });
 
   it("removes nothing in the first run of an exclusive list", async () => {
@@ -256,14 +256,16 @@ deny: []
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
       vips: { content: {} },
     };
-    const { guards } = await acme.plan(`version: 1\ndeny: [${values.join(", ")}]\n`, known);
-    expect(guards.map(({ code }) => code)).toEqual(["other-tenant"]);
+    const { blockers } = await acme.plan(`version: 1\ndeny: [${values.join(", ")}]\n`, known);
+    expect(blockers.map(({ code }) => code)).toEqual(["other-tenant"]);
   });
 
   it("suspects another tenant's key when VIP mailboxes have foreign domains", async () => {
     await using acme = await tenant();
     const codes = async (ownDomains: string): Promise<string[]> =>
-      (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).guards.map(({ code }) => code);
+      (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).blockers.map(
+        ({ code }) => code,
+      );
     expect(await codes("globex.example")).toEqual(["other-tenant"]);
     expect(await codes("globex.example, acme.example")).toEqual([]);
   });
@@ -278,8 +280,8 @@ deny: []
     });
     const plan = await planFiles(directory.at("acme.yaml"), { client });
     await client.close();
-    expect(plan.guards.map(({ code }) => code)).toEqual(["other-tenant"]);
-    const { guards, ...rest } = plan;
+    expect(plan.blockers.map(({ code }) => code)).toEqual(["other-tenant"]);
+    const { blockers, ...rest } = plan;
     const json = JSON.stringify(rest);
     for (const theirs of [vip?.email, vip?.full_name, row?.value, row?.created_by]) {
       expect(theirs).toBeTruthy();
@@ -496,13 +498,13 @@ describe("a plan with mail evidence", () => {
       directory.write("acme.yaml", `version: 1\n${text}`);
       const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
-      const { changes, guards } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
+      const { changes, blockers } = JSON.parse(readFileSync(directory.at("plan.json"), "utf8")) as Plan;
       // The reviewer's files say that the plan is refused.
       for (const file of ["plan.md", "plan.html"]) {
         const isRefused = readFileSync(directory.at(file), "utf8").includes("blocked by --fail-on risk");
         expect([file, isRefused]).toEqual([file, run.code === 3]);
       }
-      expect(guards).toEqual([]);
+      expect(blockers).toEqual([]);
       return [run.code, changes.map(({ alarm }) => alarm), run.output];
     };
     const because = 'acceptRisk: "Their incident is over, CHG-7"';

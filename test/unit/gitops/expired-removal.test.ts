@@ -77,7 +77,7 @@ function made(
 
 it("removes only expired items that this stack declared", () => {
   const { plan, only, retained, targets, pending } = made();
-  expect(plan.guards).toEqual([]);
+  expect(plan.blockers).toEqual([]);
   expect(plan.changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
     "remove ceo@acme.example",
     "remove gone.example",
@@ -114,10 +114,10 @@ it("keeps undeclared entries of an exclusive list and VIPs marked keep", () => {
 });
 
 it("respects the removal guard of the state and of the files", () => {
-  const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.guards;
+  const [byState, more] = made(FILE, { entries: { maxRemovals: 0 } }).plan.blockers;
   expect(byState?.message).toContain("One run may remove at most 0 (maxRemovals).");
   expect(more).toBeUndefined();
-  const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.guards;
+  const byFiles = made(`${FILE}lists: { entries: { maxRemovals: 1 } }\n`).plan.blockers;
   expect(byFiles.map(({ message }) => message).join()).toContain("One run may remove at most 1 (maxRemovals).");
 });
 

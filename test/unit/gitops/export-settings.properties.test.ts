@@ -80,7 +80,7 @@ describe("exportSettings for an arbitrary tenant", () => {
           source: { kind: "files", files: settings.files },
           mail: buildEmptyEvidence(observed.readAt, "not asked"),
         });
-        expect([plan.changes, plan.guards]).toEqual([[], []]);
+        expect([plan.changes, plan.blockers]).toEqual([[], []]);
         const everything = [...exported.files.values()].join("\n");
 
         for (const one of settings.entries) {

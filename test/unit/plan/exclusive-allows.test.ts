@@ -64,16 +64,16 @@ it("removes undeclared allows and keeps denies", () => {
     "remove allow clicked.example: undeclared, and the list is exclusive-allows",
     "unmanaged deny colleague.example",
   ]);
-  expect([plan.guards, plan.findings]).toEqual([[], []]);
+  expect([plan.blockers, plan.findings]).toEqual([[], []]);
 });
 
 it("counts undeclared allows against the removal guard", () => {
   const flood = Array.from({ length: 12 }, (_, at): Row => ["allow", `clicked-${at}.example`]);
   const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
-  const { guards } = planOf([EVIL, ...flood, ...denies], known({ "evil.example": "deny" }), text);
-  expect(guards.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);
-  expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).guards).toEqual([]);
+  const { blockers } = planOf([EVIL, ...flood, ...denies], known({ "evil.example": "deny" }), text);
+  expect(blockers.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);
+  expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).blockers).toEqual([]);
 });
 
 it("warns that the first run in this mode keeps undeclared allows", () => {
@@ -110,7 +110,7 @@ it("keeps a recorded allow that has become a deny", () => {
 it("refuses to turn a deny into a declared allow of that value", () => {
   const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
   const text = `${FILE}allow: [clicked.example]\n`;
-  expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).guards).toMatchObject([{ code: "exists" }]);
+  expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).blockers).toMatchObject([{ code: "exists" }]);
 });
 
 it("removes an allow that duplicates a declared deny", () => {

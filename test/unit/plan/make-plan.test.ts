@@ -105,7 +105,7 @@ describe("entry of another type than the value implies", () => {
   const adopting = "lists: { entries: { adopt: true } }\n";
 
   it.each(["", adopting])("blocks a new deny of the value that it allows; options: %j", (options) => {
-    const { guards: blockers, changes } = plan(`${options}deny: [${value}]\n`, [row("allow", "address")]);
+    const { blockers, changes } = plan(`${options}deny: [${value}]\n`, [row("allow", "address")]);
     expect(blockers.map(({ code, message }) => [code, message])).toEqual([
       [
         "exists",
@@ -123,7 +123,7 @@ describe("entry of another type than the value implies", () => {
   });
 
   it.each(["", adopting])("is noted on the same list, and is not adopted; options: %j", (options) => {
-    const { guards: blockers, findings, changes } = plan(`${options}deny: [${value}]\n`, [row("deny", "address")]);
+    const { blockers, findings, changes } = plan(`${options}deny: [${value}]\n`, [row("deny", "address")]);
     expect(blockers).toEqual([]);
     expect(findings.map(({ code, message }) => [code, message])).toEqual([
       ["other-scope", expect.stringMatching(/the run fails: remove it in the console\.$/)],

@@ -142,7 +142,7 @@ function repeated(plan: Plan, times: number): Plan {
   return {
     ...plan,
     changes,
-    guards: again(plan.guards),
+    blockers: again(plan.blockers),
     unmanaged: again(plan.unmanaged),
     expired: again(plan.expired),
     findings: again(plan.findings),

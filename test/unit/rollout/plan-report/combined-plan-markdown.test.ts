@@ -71,7 +71,7 @@ describe("the combined plan as Markdown", () => {
   test("shows only the refusal of a tenant with another tenant's key", () => {
     const stranger: Plan = {
       ...denies("secret.example"),
-      guards: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
+      blockers: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
     };
     const shown = shownOf([denies("evil.example"), stranger]);
     for (const text of [renderCombinedPlanMarkdown(shown), renderCombinedPlanHtml(shown)]) {

@@ -9,7 +9,7 @@ import { denies, shownOf } from "../../../support/combined-plans";
 
 /* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
-const GUARD = { code: "other-tenant", message: "The key is another tenant's." };
+const BLOCKER = { code: "other-tenant", message: "The key is another tenant's." };
 const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, provider: "dynamic" } as const;
 const SECRET = "secret.example";
 
@@ -30,17 +30,17 @@ it("stores only the refusal of a tenant with another tenant's key", () => {
   expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
   // The removal guard's message names the entries.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
-  const stranger = planned({ ...denies(SECRET), guards: [GUARD, removals] });
+  const stranger = planned({ ...denies(SECRET), blockers: [BLOCKER, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
-  expect(stranger.blockers).toEqual([GUARD]);
+  expect(stranger.blockers).toEqual([BLOCKER]);
   expect(stranger.plannedTenant.digest).toBe(own.digest);
-  expect(JSON.parse(stranger.plannedTenant.plan ?? "").guards).toEqual([GUARD]);
+  expect(JSON.parse(stranger.plannedTenant.plan ?? "").blockers).toEqual([BLOCKER]);
 });
 
 it("hides a tenant's data when only its mail reveals another tenant", () => {
   const { report, plannedRollout: whole } = shownOf([denies(SECRET)]);
   const tenants = report.tenants.map((tenant) => ({ ...tenant, left: [SECRET], drift: [SECRET] }));
-  const blockers = [{ tenant: "t0", guard: GUARD }];
+  const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
   const shown = addMailAlarms({ ...report, tenants }, mail);
   expect(shown.tenants[0]).toMatchObject({ planned: { added: 0, changed: 0, removed: 0 }, changes: [] });

@@ -28,7 +28,7 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
 }
 
 test("doesn't query tenants with another tenant's key or without changes", async () => {
-  const plans = { a: denies("x.example"), b: { ...denies("x.example"), guards: [STRANGER] }, c: emptyPlan };
+  const plans = { a: denies("x.example"), b: { ...denies("x.example"), blockers: [STRANGER] }, c: emptyPlan };
   const { read, candidateCount, evidenceByTenant, unavailable } = await searchMail(plans, () => plans.a);
   expect([read, candidateCount, [...evidenceByTenant.keys()], unavailable]).toEqual([["a"], 1, ["a"], []]);
 });
@@ -36,11 +36,11 @@ test("doesn't query tenants with another tenant's key or without changes", async
 test("blocks a tenant that only its mail identifies as another", async () => {
   const plan = denies("x.example");
   const { evidenceByTenant, unavailable, blockers } = await searchMail({ a: plan, b: plan }, (tenant) =>
-    tenant === "b" ? { ...plan, guards: [STRANGER] } : plan,
+    tenant === "b" ? { ...plan, blockers: [STRANGER] } : plan,
   );
   expect([...evidenceByTenant.keys()]).toEqual(["a"]);
   expect(unavailable).toEqual([{ tenant: "b", why: "Its key seems to belong to a different tenant." }]);
-  expect(blockers).toEqual([{ tenant: "b", guard: STRANGER }]);
+  expect(blockers).toEqual([{ tenant: "b", blocker: STRANGER }]);
 });
 
 test("reports no mail for a stale plan or an unreachable tenant", async () => {
@@ -57,7 +57,7 @@ test("reports no mail for a stale plan or an unreachable tenant", async () => {
 });
 
 test("keeps a plan's mail evidence and alarms", async () => {
-  const plan = { ...dangerousPlan, guards: [] };
+  const plan = { ...dangerousPlan, blockers: [] };
   const { evidenceByTenant, days } = await searchMail({ a: plan }, () => plan);
   const { alarms, changes } = evidenceByTenant.get("a") ?? {};
   expect([days, alarms]).toEqual([30, { danger: 1, accepted: 0, warning: 1 }]);

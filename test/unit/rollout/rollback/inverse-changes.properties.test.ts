@@ -162,8 +162,8 @@ describe("invertChanges", () => {
           const known2 = isPartlyUnknown ? asKnown(current) : stackNow;
           const undoing = planOf(renderRollbackSettings(declared, { entries: 100, vips: 100 }), known2, now);
           // With five declared entries and none of them at the tenant, a person has to confirm the tenant.
-          fc.pre(undoing.guards.every(({ code }) => code !== "other-tenant"));
-          expect(undoing.guards).toEqual([]);
+          fc.pre(undoing.blockers.every(({ code }) => code !== "other-tenant"));
+          expect(undoing.blockers).toEqual([]);
           const back = appliedTo(now, undoing);
           expect(content(back)).toEqual(content(held));
           const twice = invertChanges(rollout, asKnown(declared), observed(back), "why");
