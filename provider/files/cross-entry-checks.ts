@@ -94,7 +94,7 @@ function describeListFailure(
     formatLineLocation(declared[Number(index)]?.location ?? declaration.location),
   );
   const [, code, rest = ""] = /^is ".*?", which is refused \(([a-z-]+)(.*)$/s.exec(located) ?? [];
-  if (code === undefined) return { code: "declared-twice", message: located };
+  if (code === undefined) return { code: "duplicate-declaration", message: located };
   const details = rest.replace(/^(, [^)]*)?\): /, (_all, own: string = "") => ` (${code}${own}): `);
   return { code, message: `${quote(declaration.rawValue)} is refused${details}` };
 }

@@ -61,7 +61,7 @@ function readFileDeclarations(
       const isOnBothLists = declaration.kind === "entry" && (existing as DeclaredEntry).list !== declaration.list;
       const problem = isOnBothLists ? "on both lists" : "declared twice";
       addError(
-        "declared-twice",
+        "duplicate-declaration",
         `${quote(declaration.rawValue)} is ${problem}, here and at ${formatLineLocation(existing.location)}; keep one`,
         declaration.location,
       );
@@ -107,7 +107,7 @@ export function parseRemovals(source: YamlSource, { remove = {} }: SettingsFile)
       if (existing === undefined) removals.set(key, { section, value: rawValue, location, count: 0 });
       else {
         const message = `${quote(rawValue)} is removed twice, here and at ${formatLineLocation(existing.location)}; keep one`;
-        findings.push({ code: "removed-twice", level: "warning", message, place: location });
+        findings.push({ code: "duplicate-removal", level: "warning", message, place: location });
       }
     }
   }

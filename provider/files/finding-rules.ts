@@ -105,7 +105,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     ),
     errorRule("invalid-value", "Invalid value", "The message says what to write."),
     errorRule(
-      "declared-twice",
+      "duplicate-declaration",
       "Duplicate declaration",
       "Only one of two declarations can take effect. Keep one. To change a declaration of an included file, `remove` it or declare it again in the including file.",
     ),
@@ -134,7 +134,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
       "A removal without effect",
       "No included file declares this value any more, or the value has a typo. Delete or correct the line.",
     ),
-    warningRule("removed-twice", "Duplicate removal", "Keep one of the two."),
+    warningRule("duplicate-removal", "Duplicate removal", "Keep one of the two."),
     errorRule("policy-comment", "Policy: missing comment", `Give the reason for the entry. ${POLICY_ADVICE}`),
     errorRule(
       "policy-ticket",

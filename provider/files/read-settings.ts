@@ -248,8 +248,8 @@ class SettingsReader {
     );
 
     const inheritedDemands = collectInheritedDemands(below);
-    const { removals, findings: twice } = parseRemovals(source, content);
-    for (const one of twice) this.findings.push(one);
+    const { removals, findings: duplicateFindings } = parseRemovals(source, content);
+    for (const finding of duplicateFindings) this.findings.push(finding);
     // Most long lists have no removals, so copy them in one step.
     const isAllKept = removals.size === 0 && ended.size === 0;
     const entries = new Map(isAllKept ? below[0]?.entries : []);
@@ -276,7 +276,7 @@ class SettingsReader {
         !ownSubjects.has(getDeclarationKey(one))
       ) {
         this.#reportError(
-          "declared-twice",
+          "duplicate-declaration",
           `${quote(formatDeclarationName(one))} is declared differently at ${formatLineLocation(other.location)} and ${formatLineLocation(one.location)}, and this file includes both; declare it in this file too, to resolve the conflict`,
           source.locate(["include"]),
         );
@@ -364,7 +364,7 @@ class SettingsReader {
     );
     for (const [one, other] of options.conflicts) {
       this.#reportError(
-        "declared-twice",
+        "duplicate-declaration",
         `\`${one.path}\` differs at ${formatLineLocation(one.location)} and ${formatLineLocation(other.location)}, and this file includes both; set it in this file too, to resolve the conflict`,
         source.locate(["include"]),
       );

@@ -21,7 +21,7 @@ export function reportDuplicateTargets(targets: readonly LocatedTarget[], findin
         name === target.name
           ? `the tenant ${quote(name)} is declared twice, here and at ${formatLineLocation(place)}; keep one of the two`
           : `the tenant ${quote(target.name)} differs only in case from ${quote(name)}, at ${formatLineLocation(place)}; rename one of the two`;
-      findings.addError("tenant-twice", message, target.place);
+      findings.addError("duplicate-tenant", message, target.place);
       continue;
     }
     names.set(target.name.toLowerCase(), locatedTarget);
@@ -29,14 +29,14 @@ export function reportDuplicateTargets(targets: readonly LocatedTarget[], findin
     if (sameStackTarget === undefined) stacks.set(target.stack, locatedTarget);
     else {
       const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sameStackTarget.target.name)} also has, at ${formatLineLocation(sameStackTarget.stackLocation)}; each would remove what the other declares. Give each its own stack`;
-      findings.addError("stack-twice", message, stackLocation);
+      findings.addError("duplicate-stack", message, stackLocation);
     }
     const identity = `${target.baseUrl} ${getKeyIdentity(target.key)}`;
     const sameKeyTarget = keys.get(identity);
     if (sameKeyTarget === undefined) keys.set(identity, locatedTarget);
     else {
       const message = `${quote(target.name)} has the address and the key of ${quote(sameKeyTarget.target.name)}, at ${formatLineLocation(sameKeyTarget.keyLocation)}, so both are the same tenant of the service; keep one of the two, or give it its own key`;
-      findings.addError("key-twice", message, keyLocation);
+      findings.addError("duplicate-api-key", message, keyLocation);
     }
   }
 }

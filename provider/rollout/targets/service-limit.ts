@@ -28,7 +28,7 @@ export function parseServiceLimits(
     const firstLocation = locations.get(address);
     if (firstLocation !== undefined) {
       const message = `the service ${quote(address)} is declared twice, here and at ${formatLineLocation(firstLocation)}; keep one of the two`;
-      findings.addError("service-twice", message, place);
+      findings.addError("duplicate-service", message, place);
       continue;
     }
     locations.set(address, place);

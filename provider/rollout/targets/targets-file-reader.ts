@@ -59,7 +59,7 @@ export class TargetsFileReader {
       const name = join(dirname(source.file), path);
       const isAlreadyRead = [...this.files].some((knownFile) => resolve(knownFile) === resolve(name));
       if (isAlreadyRead) {
-        this.#findings.addError("include-twice", `${quote(path)} is already included; remove this line`, place);
+        this.#findings.addError("duplicate-include", `${quote(path)} is already included; remove this line`, place);
         return [];
       }
       return this.read(name, INCLUDED_FILE_FORMAT, place) ?? [];

@@ -20,7 +20,7 @@ export function buildWaveRules({ source, content }: ParsedTargetsFile, findings:
     if (firstLocation === undefined) locations.set(rawWave.name, place);
     else {
       const message = `the wave ${quote(rawWave.name)} is declared twice, here and at ${formatLineLocation(firstLocation)}; rename one of the two`;
-      findings.addError("wave-twice", message, place);
+      findings.addError("duplicate-wave", message, place);
     }
     return { ...buildWaveRule(rawWave), place };
   });

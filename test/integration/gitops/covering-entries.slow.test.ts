@@ -173,7 +173,7 @@ describe("lint", () => {
     writeFileSync(join(directory, "both.yaml"), `version: 1\nallow: ["${allow}"]\ndeny: ["${deny}"]\n`);
     const { code, output } = await email("lint", "both.yaml");
     expect(code, output).toBe(2);
-    expect(output).toContain("(declared-twice)");
+    expect(output).toContain("(duplicate-declaration)");
   });
 });
 

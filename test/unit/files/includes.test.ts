@@ -101,7 +101,7 @@ describe("an include", () => {
     const left = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
     const right = { "right.yaml": "deny:\n  - { value: evil.example, comment: right }\n" };
     const differing = read({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
-    expect(differing.spots).toEqual(["tenant.yaml:2:10 error declared-twice"]);
+    expect(differing.spots).toEqual(["tenant.yaml:2:10 error duplicate-declaration"]);
     expect(differing.messages).toEqual([
       '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and this file includes both; declare it in this file too, to resolve the conflict',
     ]);
@@ -228,7 +228,7 @@ describe("a removal", () => {
       "tenant.yaml:4:24 warning remove-nothing",
       "tenant.yaml:5:11 warning remove-nothing",
       "tenant.yaml:6:10 warning remove-nothing",
-      "tenant.yaml:6:23 warning removed-twice",
+      "tenant.yaml:6:23 warning duplicate-removal",
     ]);
   });
 

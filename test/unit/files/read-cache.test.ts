@@ -78,7 +78,7 @@ vips: [ceo@acme.example]
     "acme.yaml": ["allow-own-domain base.yaml:3"],
     "evil.yaml": ["deny-own-domain base.yaml:6"],
     "plain.yaml": [],
-    "both.yaml": ["declared-twice base.yaml:7"],
+    "both.yaml": ["duplicate-declaration base.yaml:7"],
     "protect.yaml": ["list-options protect.yaml:3"],
     "ignore.yaml": ["list-options ignore.yaml:3"],
     "keep.yaml": ["list-options keep.yaml:3"],
