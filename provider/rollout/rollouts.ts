@@ -91,7 +91,7 @@ export class Rollouts {
    * @param to settings files of another point in time, and their name. Default: the state of each tenant before the
    * rollout.
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is
-   * left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
+   * left to roll back; (`ERR_ROLLBACK_UNAVAILABLE`) if the earlier state of a tenant is unknown.
    */
   async planRollback(
     id: string,

@@ -35,7 +35,7 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
   ERR_ROLLOUT_PLAN: async () => (await fleet.begin({ T0_KEY: "mistyped" }, "rollout").ended).stderr,
   ERR_ROLLOUT_DIGEST: async () =>
     (await fleet.rollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
-  ERR_ROLLOUT_NOT_AS_DECLARED: async () => {
+  ERR_ROLLOUT_NOT_CONVERGED: async () => {
     // The service reports success, but does nothing.
     atRequest = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/allow_deny_entries")) return undefined;

@@ -205,7 +205,7 @@ export const ROLLOUT_ERRORS = {
     ],
     next: "email-security rollout --yes --plan-digest DIGEST",
   },
-  ERR_ROLLOUT_NOT_KNOWN: {
+  ERR_ROLLBACK_UNAVAILABLE: {
     means: "The tenant's earlier settings are unknown, or can't be declared. Nothing was changed.",
     example:
       'The journal doesn\'t record what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).',
@@ -220,7 +220,17 @@ export const ROLLOUT_ERRORS = {
     ],
     next: "email-security rollout rollback --to REVISION",
   },
-  ERR_ROLLOUT_NOT_AS_DECLARED: {
+  ERR_ROLLOUT_PRUNED: {
+    means: "The rollout was pruned, so the journal no longer has its files and plans. Nothing was changed.",
+    example:
+      "The rollout 20261121-0800-7f3a91 was pruned, and its files with the declarations were removed. To see what it changed: `email-security rollout show 20261121-0800-7f3a91`",
+    causes: ["`rollout prune` removed the files and plans of old rollouts"],
+    remedies: [
+      "See the changes of the rollout with `rollout show`; they stay in the journal. To change tenants, start a new rollout.",
+    ],
+    next: "email-security rollout show ID",
+  },
+  ERR_ROLLOUT_NOT_CONVERGED: {
     means: "Everything was written, but the tenant doesn't match its files.",
     example: [
       'Everything was written, but "t0" doesn\'t match its files:',

@@ -181,7 +181,7 @@ async function removeTenantStack(
     );
     if (remaining.length > 0) {
       throw new RolloutError(
-        "ERR_ROLLOUT_NOT_AS_DECLARED",
+        "ERR_ROLLOUT_NOT_CONVERGED",
         `All removals were requested, but some entries of ${quote(name)} still exist; no file was changed. Check them in the console, and run this again:\n  ${remaining.slice(0, MAX_SHOWN_ITEMS).join("\n  ")}`,
       );
     }

@@ -201,7 +201,7 @@ async function applyPlan(
         if (!isStorageError(error)) throw error;
       }
     }
-    if (left.length > 0) throw buildNotAsDeclaredError(target, left);
+    if (left.length > 0) throw buildNotConvergedError(target, left);
   } finally {
     grant.revoke();
   }
@@ -351,11 +351,11 @@ function toProviderError(message: string): Error {
 
 const MAX_MISMATCHES = 10;
 
-function buildNotAsDeclaredError({ name }: Target, mismatches: readonly string[]): RolloutError {
+function buildNotConvergedError({ name }: Target, mismatches: readonly string[]): RolloutError {
   const truncation =
     mismatches.length > MAX_MISMATCHES ? [`  … ${formatOmittedChanges(mismatches.length - MAX_MISMATCHES)}`] : [];
   return new RolloutError(
-    "ERR_ROLLOUT_NOT_AS_DECLARED",
+    "ERR_ROLLOUT_NOT_CONVERGED",
     [
       `Everything was written, but ${quote(name)} doesn't match its files:`,
       ...mismatches.slice(0, MAX_MISMATCHES).map((line) => `  ${line}`),

@@ -21,7 +21,7 @@ import type { TenantState } from "../model/wave";
  * Compares the declarations of two rollouts, tenant by tenant, by the settings files that the journal keeps of each.
  *
  * @param commands the commands that messages suggest.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if one of them was pruned, together with its files.
+ * @throws {RolloutError} (`ERR_ROLLOUT_PRUNED`) if one of them was pruned, together with its files.
  */
 export async function buildRolloutDifference(
   journal: Journal,
@@ -54,7 +54,7 @@ async function readSide(journal: Journal, id: string, commands: RolloutCommands)
   const { today, prunedAtMs } = spec;
   if (prunedAtMs !== undefined) {
     throw new RolloutError(
-      "ERR_ROLLOUT_NOT_KNOWN",
+      "ERR_ROLLOUT_PRUNED",
       `The rollout ${id} was pruned, and its files with the declarations were removed. To see what it changed: \`${commands.show(id)}\``,
     );
   }

@@ -13,7 +13,9 @@ export type RolloutErrorCode =
   /** The planned changes were rolled back before, and were not requested explicitly. */
   | "ERR_ROLLED_BACK"
   /** A tenant's previous state is unknown, or can't be declared. */
-  | "ERR_ROLLOUT_NOT_KNOWN"
+  | "ERR_ROLLBACK_UNAVAILABLE"
+  /** The rollout's files and plans were removed from the journal. */
+  | "ERR_ROLLOUT_PRUNED"
   /** A tenant is skipped, so no rollout changes it. */
   | "ERR_ROLLOUT_SKIPPED"
   /** The planning of more tenants failed than is tolerated. */
@@ -25,7 +27,7 @@ export type RolloutErrorCode =
   /** `pulumi up` failed. The message contains its output. */
   | "ERR_PULUMI"
   /** The run succeeded, but the tenant still doesn't match its declared state. */
-  | "ERR_ROLLOUT_NOT_AS_DECLARED"
+  | "ERR_ROLLOUT_NOT_CONVERGED"
   /** The directory for temporary files can't be used. */
   | "ERR_TEMPORARY_DIRECTORY"
   /** The change of the tenant was interrupted. The next run completes it. */

@@ -118,7 +118,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     action:
       "If all of it is intended, set the variables in the message in the environment of the process that changes tenants",
   },
-  ERR_ROLLOUT_NOT_AS_DECLARED: { action: "Find out who else changes this tenant" },
+  ERR_ROLLOUT_NOT_CONVERGED: { action: "Find out who else changes this tenant" },
   ERR_ROLLOUT_STOPPED: { action: "Nothing needs to be fixed: it was stopped" },
   ERR_ROLLOUT_BUSY: { action: "Follow the message" },
   ERR_ROLLOUT_NOT_FOUND: {
@@ -130,7 +130,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_TEMPORARY_DIRECTORY: {
     action: "Free space in the directory for temporary files, or set TMPDIR to another",
   },
-  ERR_ROLLOUT_NOT_KNOWN: { action: "Follow the message", isNewRolloutNeeded: true },
+  ERR_ROLLBACK_UNAVAILABLE: { action: "Follow the message", isNewRolloutNeeded: true },
   ERR_STACK_LOCKED: { action: "Follow the message about the lock" },
   ERR_STACK_FOREIGN: {
     action:

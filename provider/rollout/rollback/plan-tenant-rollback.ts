@@ -133,7 +133,7 @@ function mergeCurrentContent({ entries, vips }: StackLists, current: RollbackLis
 /**
  * Reads the generated file in the same way as the run.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if the file can't declare the previous state of the tenant.
+ * @throws {RolloutError} (`ERR_ROLLBACK_UNAVAILABLE`) if the file can't declare the previous state of the tenant.
  */
 function readGeneratedSettings(
   { name, settings: file }: Target,
@@ -151,7 +151,7 @@ function readGeneratedSettings(
   );
   if (settings !== undefined && mismatch === undefined) return settings;
   throw new RolloutError(
-    "ERR_ROLLOUT_NOT_KNOWN",
+    "ERR_ROLLBACK_UNAVAILABLE",
     `The earlier settings of ${quote(name)} can't be declared: ${cause?.message ?? quote(mismatch?.join(": "))}. Leave the tenant out (--except), and undo the changes in the console.`,
     { cause },
   );

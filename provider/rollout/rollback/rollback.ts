@@ -65,7 +65,7 @@ const ROLLBACK_DIRECTORY = ".email-security/rollback";
  *
  * @param to the files of another point in time. A tenant without a file there returns to its state before the rollout.
  * @param replaced the reasons, by stack, why a tenant isn't the one that the rollout changed. Default: none.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back, or the targets file has another project; (`ERR_ROLLOUT_NOT_KNOWN`) if a
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back, or the targets file has another project; (`ERR_ROLLBACK_UNAVAILABLE`) if a
  * tenant's previous state is unknown, for example because another rollout of this journal has changed it since;
  * (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all remaining tenants are skipped.
  */
@@ -119,7 +119,7 @@ export async function prepareRollback(
   const [first] = tenantsToRestore;
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(
-      "ERR_ROLLOUT_NOT_KNOWN",
+      "ERR_ROLLBACK_UNAVAILABLE",
       `The rollout ${id} was pruned, and with it the previous state of ${formatName(first)}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--only, --label).`,
     );
   }
@@ -230,7 +230,7 @@ async function readStoredPlan(
   const json = await journal.readPlan(id, name);
   if (json !== undefined) return parsePlan(json, `the plan of ${presentName}`);
   throw new RolloutError(
-    "ERR_ROLLOUT_NOT_KNOWN",
+    "ERR_ROLLBACK_UNAVAILABLE",
     `The journal doesn't record what the rollout ${id} did to ${presentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
@@ -239,7 +239,7 @@ async function readStoredPlan(
  * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
  * @param keptTenants tenants that the rollback omits.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLBACK_UNAVAILABLE`) if
  * a later rollout has changed one of them and was not rolled back itself.
  */
 async function findTenantsToRestore(
@@ -265,7 +265,7 @@ async function findTenantsToRestore(
   if (first !== undefined) {
     const names = formatFirst(changedTenants, ([name]) => name);
     throw new RolloutError(
-      "ERR_ROLLOUT_NOT_KNOWN",
+      "ERR_ROLLBACK_UNAVAILABLE",
       `The rollout ${first[1]} has changed ${names} since ${id}, so the state before ${id} is no longer the one to return to. Nothing was changed. Leave these tenants out (--except), specify a git revision (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }

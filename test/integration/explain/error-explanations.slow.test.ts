@@ -4,6 +4,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, it } from "vitest";
 import type { ErrorCode } from "../../../provider/commands/explain/explanations";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
+import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
+import { buildRolloutDifference } from "../../../provider/rollout/history/rollout-difference";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-store";
 import { Rollouts } from "../../../provider/rollout/rollouts";
@@ -357,13 +359,21 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     write("rollouts.db", "");
     return await captureOutput("rollout", "status", "--database", "rollouts.db");
   },
-  ERR_ROLLOUT_NOT_KNOWN: async () => {
+  ERR_ROLLBACK_UNAVAILABLE: async () => {
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     const id = await begunRollout(join(directory, "tenants.yaml"));
     return await withRollouts(async (rollouts) => {
       const planned = await rollouts.planRollback(id, undefined);
       const [acme] = (await rollouts.report(planned.id)).tenants;
       return acme?.error ?? "";
+    });
+  },
+  ERR_ROLLOUT_PRUNED: async () => {
+    const id = await begunRollout();
+    return await withRollouts(async ({ journal }) => {
+      await journal.abandon(id, "It was abandoned by a person.");
+      await pruneRollout(journal.database, id, Date.now());
+      return (await failure(buildRolloutDifference(journal, id, id))) as Exclude<Provoked, string>;
     });
   },
   ERR_ROLLOUT_STOPPED: async () => {

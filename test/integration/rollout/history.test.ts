@@ -177,7 +177,7 @@ it("compares what two rollouts declared", async () => {
   expect(await buildRolloutDifference(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
   await pruneRollout(journal.database, second, nowMs);
   await expect(buildRolloutDifference(journal, third, second)).rejects.toMatchObject({
-    code: "ERR_ROLLOUT_NOT_KNOWN",
+    code: "ERR_ROLLOUT_PRUNED",
     message: expect.stringContaining(`The rollout ${second} was pruned`),
   });
   await journal.close();

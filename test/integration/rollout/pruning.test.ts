@@ -110,7 +110,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
     ...{ stopping: new AbortController().signal, aborted: new AbortController().signal },
   });
   await expect(run).rejects.toMatchObject({
-    code: "ERR_ROLLOUT_NOT_KNOWN",
+    code: "ERR_ROLLOUT_PRUNED",
     message: expect.stringContaining("was pruned"),
   });
   expect((await journal.getRollout(id)).state).toBe("rolled-back");
@@ -134,7 +134,7 @@ waves: [{ name: all }]
   await pruneRollout(journal.database, id, nowMs);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
-    code: "ERR_ROLLOUT_NOT_KNOWN",
+    code: "ERR_ROLLBACK_UNAVAILABLE",
     message: expect.stringContaining('was pruned, and with it the previous state of "acme"'),
   });
   await rollouts.close();
