@@ -51,22 +51,24 @@ export function buildErrorPages(): ReferencePages {
   const source = "provider/commands/explain";
   const codes = CODE_GROUPS.flatMap(({ codes }) => codes);
   const pages = codes.map((code) => {
-    const { means, example, causes, remedies, next } = getExplanation(code);
+    const { meaning, example, causes, remedies, nextCommand } = getExplanation(code);
     const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join("\n");
     const steps = remedies.map((remedy, index) => `${index + 1}. ${remedy}`).join("\n");
     const text = [
       `${generatedNotice(source)}\n# ${code}`,
-      means,
+      meaning,
       `## Example\n\n\`\`\`text\n${example}\n\`\`\``,
       `## Common causes\n\n${list(causes)}`,
       `## How to fix it\n\n${steps}`,
-      `Then:\n\n\`\`\`sh no-run: the next command depends on where it failed\n${next}\n\`\`\``,
+      `Then:\n\n\`\`\`sh no-run: the next command depends on where it failed\n${nextCommand}\n\`\`\``,
       `[All codes](index.md). In a terminal: \`email-security explain ${code}\`.`,
     ];
     return [`${ERRORS_DIRECTORY}/${code}.md`, `${text.join("\n\n")}\n`] as const;
   });
   const groups = CODE_GROUPS.map(({ title, codes }) => {
-    const rows = codes.map((code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(getExplanation(code).means)} |`);
+    const rows = codes.map(
+      (code) => `| [\`${code}\`](${code}.md) | ${getFirstSentence(getExplanation(code).meaning)} |`,
+    );
     return [`## ${title}`, "", "| code | |", "|---|---|", ...rows].join("\n");
   });
   const index = [
@@ -153,7 +155,7 @@ function buildCommandParts(command: Command, level: number): string[] {
   const codes = Object.entries(exits).map(([code, when]) => `| ${code} | ${escapeCell(when)} |`);
   if (codes.length > 0)
     parts.push(`${heading("Exit codes", 1)}\n\n${["| code | when |", "|---|---|", ...codes].join("\n")}`);
-  const lines = examples.flatMap(({ line, does }) => [`# ${does}`, `email-security ${line}`]);
+  const lines = examples.flatMap(({ line, purpose }) => [`# ${purpose}`, `email-security ${line}`]);
   if (lines.length > 0) {
     parts.push(
       `${heading("Examples", 1)}\n\n\`\`\`sh no-run: uses your own files and stacks\n${lines.join("\n")}\n\`\`\``,

@@ -4,7 +4,7 @@ import type { ExitCode } from "./command-line";
 export interface Example {
   /** The part after `email-security`. */
   readonly line: string;
-  readonly does: string;
+  readonly purpose: string;
 }
 
 export interface CommandHelp {
@@ -39,5 +39,5 @@ function formatHelp({ examples, exits }: CommandHelp): string {
 }
 
 export function formatExamples(examples: readonly Example[]): string[] {
-  return examples.flatMap(({ line, does }) => [`  # ${does}`, `  email-security ${line}`]);
+  return examples.flatMap(({ line, purpose: does }) => [`  # ${does}`, `  email-security ${line}`]);
 }

@@ -30,10 +30,10 @@ import { createWhyCommand } from "./why/why-command";
 import { createWorkerCommand } from "./worker/worker-command";
 
 export const EXAMPLES = [
-  { does: "Find errors in the settings files", line: "lint" },
-  { does: "Show what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
-  { does: "Plan one change for many tenants", line: "rollout tenants.yaml" },
-  { does: "Explain an error and how to fix it", line: "explain ERR_EXISTS" },
+  { purpose: "Find errors in the settings files", line: "lint" },
+  { purpose: "Show what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
+  { purpose: "Plan one change for many tenants", line: "rollout tenants.yaml" },
+  { purpose: "Explain an error and how to fix it", line: "explain ERR_EXISTS" },
 ];
 
 export function createProgram(): Command {

@@ -31,7 +31,7 @@ h2 { display: flex; gap: .6rem; align-items: baseline; margin: 2.5rem 0 .75rem; 
 h2 .n { color: var(--soft); font-weight: 400; font-size: 1rem; }
 p { margin: .4rem 0; }
 .source { margin: 0; color: var(--soft); font-size: .9rem; }
-.given, code, pre { font-family: var(--mono); font-size: .9em; }
+.untrusted, code, pre { font-family: var(--mono); font-size: .9em; }
 .verdict { display: flex; gap: 1rem; align-items: center; margin: 1.5rem 0 1rem; padding: 1.1rem 1.35rem; border-radius: .9rem; border: 1px solid; }
 .verdict svg { flex: none; width: 2.4rem; height: 2.4rem; }
 .verdict strong { display: block; font-size: 1.3rem; line-height: 1.2; }
@@ -140,7 +140,7 @@ ${FILTERS_STYLE}
 .lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
 .is-danger .lead { color: var(--red); }
 .is-warning .lead, .is-accepted .lead { color: var(--amber); }
-.comment .given, .note .given { font-family: inherit; font-size: inherit; }
+.comment .untrusted, .note .untrusted { font-family: inherit; font-size: inherit; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
 .chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
 .who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }

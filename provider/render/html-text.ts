@@ -27,8 +27,8 @@ export function renderHtmlText(text: SafeText): Html {
   return html`${text.map((word) => {
     if (typeof word === "string") return html`${word}`;
     return word.isSentence === true
-      ? html`<bdi>${formatSentenceHtml(word.given)}</bdi>`
-      : html`<bdi class="given">${renderUntrustedHtml(word.given)}</bdi>`;
+      ? html`<bdi>${formatSentenceHtml(word.untrusted)}</bdi>`
+      : html`<bdi class="untrusted">${renderUntrustedHtml(word.untrusted)}</bdi>`;
   })}`;
 }
 

@@ -45,7 +45,7 @@ export interface MarkdownOptions {
 export function renderMarkdownText(safeText: SafeText, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
   const pieces = safeText.map((word) => {
     if (typeof word === "string") return word;
-    const text = isCell ? escapePipes(word.given) : word.given;
+    const text = isCell ? escapePipes(word.untrusted) : word.untrusted;
     return word.isSentence === true ? escapeMarkdown(text, limit) : formatMarkdownCode(text, limit);
   });
   return joinPieces(pieces);

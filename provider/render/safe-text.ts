@@ -2,18 +2,18 @@
 export type SafeText = readonly (string | UntrustedText)[];
 
 export interface UntrustedText {
-  readonly given: string;
+  readonly untrusted: string;
   /** Whether it is a sentence rather than a value. */
   readonly isSentence?: boolean;
 }
 
 export function untrusted(text: string): UntrustedText {
-  return { given: text };
+  return { untrusted: text };
 }
 
 /** Marks a sentence that contains external text, such as the message of a finding. */
 export function untrustedSentence(text: string): UntrustedText {
-  return { given: text, isSentence: true };
+  return { untrusted: text, isSentence: true };
 }
 
 /**

@@ -102,6 +102,6 @@ const ESCAPE_COLUMNS = 5;
 
 function toPlainText(content: SafeText): string {
   return content
-    .map((word) => (typeof word === "string" ? word : excerpt(toSingleLine(word.given), MAX_TEXT_LENGTH)))
+    .map((word) => (typeof word === "string" ? word : excerpt(toSingleLine(word.untrusted), MAX_TEXT_LENGTH)))
     .join("");
 }

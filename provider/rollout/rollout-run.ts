@@ -188,7 +188,8 @@ export class RolloutRun {
   async #reclaimDead(ownId: string): Promise<void> {
     const { journal } = this.#context;
     for (const { id, state } of await journal.listRollouts()) {
-      if (id === ownId || (state === "running" && !(await this.#context.isLocked(id)))) await journal.reclaim(id);
+      if (id === ownId || (state === "running" && !(await this.#context.isLocked(id))))
+        await journal.resetInterrupted(id);
     }
   }
 

@@ -307,9 +307,9 @@ async function writeRollout(
   await journal.start(id, { retry: false, by: "ci@runner-7" });
   await journal.setWaveState(id, 0, "running");
   const changed = names.slice(0, changing);
-  await journal.release(id, 0, changed, { enqueue: async () => {}, start: () => {}, drain: async () => {} });
+  await journal.dispatch(id, 0, changed, { enqueue: async () => {}, start: () => {}, drain: async () => {} });
   for (const tenant of changed) {
-    const claimed = await journal.begin({ rollout: id, wave: 0, tenant, round: 0 }, "runner-7:4711");
+    const claimed = await journal.claim({ rollout: id, wave: 0, tenant, retryRound: 0 }, "runner-7:4711");
     if (claimed === undefined) throw new Error(`${tenant} was not begun`);
     await journal.finish(claimed, undefined);
   }

@@ -103,9 +103,9 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
     { change: (...tenant) => world.change(...tenant), check: () => ({ isHealthy: true, message: "" }) },
     world.clock,
   );
-  let releases = 0;
+  let dispatches = 0;
   rollout.onStep = ({ kind }) => {
-    if (kind === "release") releases += 1;
+    if (kind === "dispatch") dispatches += 1;
   };
   world.crashes((tenant) => rollout.begin(tenant));
   const state = rollout.run({ retry: false });
@@ -113,7 +113,7 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
   const counts = rollout.journal.waves.map((wave) => wave.counts);
   const sum = (of: "done" | "failed"): number => counts.reduce((all, wave) => all + wave[of], 0);
   const settled = sum("done") + sum("failed");
-  const looks = (rollout.steps + releases) * (STATEMENTS.view + given.addresses);
+  const looks = (rollout.steps + dispatches) * (STATEMENTS.view + given.addresses);
   return {
     state,
     planningMs,
@@ -125,15 +125,15 @@ export function simulate(next: typeof chooseNextStep, given: Circumstances): Sim
     crashes: crashCount,
     mostUnderWay,
     steps: rollout.steps,
-    statements: looks + settled * (STATEMENTS.release + STATEMENTS.finish) + attempts * STATEMENTS.begin,
+    statements: looks + settled * (STATEMENTS.dispatch + STATEMENTS.finish) + attempts * STATEMENTS.claim,
   };
 }
 
 /**
  * The number of statements that the journal's methods execute, including the start and end of their transactions. A
- * view costs `view` plus one per address. A release costs the same, plus `release` for each of its tenants.
+ * view costs `view` plus one per address. A dispatch costs the same, plus `dispatch` for each of its tenants.
  */
-export const STATEMENTS = { view: 4, release: 2, begin: 7, finish: 5 };
+export const STATEMENTS = { view: 4, dispatch: 2, claim: 7, finish: 5 };
 
 /** The result of the closed formula, which ignores chance and queues and considers only the scarcest resource. */
 export interface OnPaper {
@@ -172,7 +172,7 @@ export function onPaper(given: Circumstances): OnPaper {
     return byPlaces >= scarce ? byPlaces : Math.min(scarce + work.wallMs, scarce + byPlaces);
   };
   const statements = 2 * (STATEMENTS.view + given.addresses) + STATEMENTS.view + given.addresses;
-  const aTenant = statements + STATEMENTS.release + STATEMENTS.begin + STATEMENTS.finish;
+  const aTenant = statements + STATEMENTS.dispatch + STATEMENTS.claim + STATEMENTS.finish;
   return {
     planningMs: takes(plan, tenants, concurrent),
     changingMs: wavesOf(given).reduce(

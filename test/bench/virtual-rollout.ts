@@ -99,7 +99,7 @@ export interface VirtualTenant {
   /** Whether planning succeeded. Without a plan, there is nothing to retry. */
   readonly hasPlan: boolean;
   state: TenantState;
-  round: number;
+  retryRound: number;
   attempt: number;
 }
 
@@ -136,7 +136,7 @@ export class VirtualJournal {
         const state = plan.plannedAs(name);
         const hasPlan = state === "pending";
         const address = plan.addressOf(name);
-        return { name, wave: index, position, address, hasPlan, state, round: 0, attempt: 0 };
+        return { name, wave: index, position, address, hasPlan, state, retryRound: 0, attempt: 0 };
       });
       const counts = noCounts();
       for (const { state } of tenants) counts[state] += 1;
@@ -190,27 +190,27 @@ export class VirtualJournal {
   }
 
   /** Releases those of the named tenants that may start now, and returns them. */
-  release(wave: number, names: readonly string[]): VirtualTenant[] {
+  dispatch(wave: number, names: readonly string[]): VirtualTenant[] {
     const room = this.#roomAt();
     const places = (this.waves[wave]?.wave.maxConcurrent ?? 0) - this.underWay;
-    const released: VirtualTenant[] = [];
-    if (this.state !== "running" || this.isStopping) return released;
+    const dispatched: VirtualTenant[] = [];
+    if (this.state !== "running" || this.isStopping) return dispatched;
     for (const name of names) {
       const tenant = this.#tenant(name);
       const left = room.get(tenant.address);
-      if (released.length >= places) break;
+      if (dispatched.length >= places) break;
       if (tenant.state !== "pending" || (left !== undefined && left <= 0)) continue;
       if (left !== undefined) room.set(tenant.address, left - 1);
       this.#set(tenant, "released");
-      released.push(tenant);
+      dispatched.push(tenant);
     }
-    return released;
+    return dispatched;
   }
 
   /** Starts an attempt. Returns its number, or undefined if there is nothing to do. */
-  begin(name: string, round: number): number | undefined {
+  claim(name: string, retryRound: number): number | undefined {
     const tenant = this.#tenant(name);
-    if (tenant.round !== round) return undefined;
+    if (tenant.retryRound !== retryRound) return undefined;
     if (tenant.state !== "released" && tenant.state !== "running") return undefined;
     this.#set(tenant, "running");
     tenant.attempt += 1;
@@ -248,7 +248,7 @@ export class VirtualJournal {
   }
 
   /** Returns released and running tenants to pending, because the process that worked on them has died. */
-  reclaim(): void {
+  resetInterrupted(): void {
     for (const tenant of this.tenants.values()) {
       if (tenant.state === "released" || tenant.state === "running") this.#set(tenant, "pending");
     }
@@ -258,7 +258,7 @@ export class VirtualJournal {
     const failed = wave.tenants.filter(({ state, hasPlan }) => hasPlan && state === "failed");
     for (const tenant of failed) {
       this.#set(tenant, "pending");
-      tenant.round += 1;
+      tenant.retryRound += 1;
     }
     if (failed.length > 0 && wave.state !== "pending") {
       Object.assign(wave, { state: "running", health: undefined, soakUntilMs: undefined, isApproved: false });
@@ -339,7 +339,7 @@ export class VirtualRollout {
 
   /** Starts a released tenant, or takes it over from a crashed worker. */
   begin(tenant: VirtualTenant): void {
-    const attempt = this.journal.begin(tenant.name, tenant.round);
+    const attempt = this.journal.claim(tenant.name, tenant.retryRound);
     if (attempt === undefined) return;
     this.#world.change(tenant, attempt, (isSuccessful) => {
       if (this.journal.finish(tenant.name, attempt, isSuccessful)) this.changed();
@@ -370,10 +370,10 @@ export class VirtualRollout {
       case "begin":
         journal.wave(step.wave, "running");
         break;
-      case "release": {
-        const released = journal.release(step.wave, step.tenants);
-        if (released.length < step.tenants.length) throw new Error("It releases more than may be begun.");
-        for (const tenant of released) this.begin(tenant);
+      case "dispatch": {
+        const dispatched = journal.dispatch(step.wave, step.tenants);
+        if (dispatched.length < step.tenants.length) throw new Error("It dispatches more than may be begun.");
+        for (const tenant of dispatched) this.begin(tenant);
         break;
       }
       case "soak":

@@ -232,7 +232,8 @@ export class CompanyFleet implements AsyncDisposable {
         this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
     };
     // A report that names skipped tenants, or later changes that stay, doesn't claim that all are restored.
-    const isPartial = report.skipped !== undefined || report.tenants.some(({ left = [] }) => left.length > 0);
+    const isPartial =
+      report.skipped !== undefined || report.tenants.some(({ unreverted = [] }) => unreverted.length > 0);
     const isRestored = code === 0 && !isPartial;
     if (isRestored) for (const { name } of report.tenants) compare(name, tenants.get(name)?.service ?? "");
     const { stdout } = await this.run(at, "rollout", "status", rollsBack, "--format", "json");

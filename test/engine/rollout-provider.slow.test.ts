@@ -76,7 +76,7 @@ async function up(
     stack: name,
     isExistingStack: false,
     shouldCheckPending: false,
-    resource: name,
+    resourceName: name,
     provider: "dynamic" as const,
     settings: `settings/${name}.yaml`,
     today: "2026-11-23",

@@ -214,7 +214,7 @@ export class JournalModelTest {
           },
         };
       case "reclaim":
-        return { real: async () => await journal.reclaim(id), virtual: () => virtual.reclaim() };
+        return { real: async () => await journal.resetInterrupted(id), virtual: () => virtual.resetInterrupted() };
       case "note":
         return claim && { real: async () => await journal.addNote(claim, "It waits."), virtual: () => {} };
       case "interrupted":
@@ -243,7 +243,7 @@ export class JournalModelTest {
       case "wait":
       case "pause":
         return virtual.state === "running" ? undefined : this.#choose(START, chosen);
-      case "release":
+      case "dispatch":
         return this.#release(chosen, step.wave, step.tenants);
       case "begin":
         return {
@@ -289,10 +289,10 @@ export class JournalModelTest {
 
   #release({ id, virtual, handedOut }: TwoReadings, wave: number, names: readonly string[]): Act {
     return {
-      real: async () => await this.#journal.release(id, wave, names, QUEUE),
+      real: async () => await this.#journal.dispatch(id, wave, names, QUEUE),
       virtual: () => {
-        for (const { name, round } of virtual.release(wave, names)) {
-          handedOut.add(jobId({ rollout: id, wave, tenant: name, round }));
+        for (const { name, retryRound } of virtual.dispatch(wave, names)) {
+          handedOut.add(jobId({ rollout: id, wave, tenant: name, retryRound }));
         }
       },
     };
@@ -301,14 +301,14 @@ export class JournalModelTest {
   #begin({ id, virtual, claims }: TwoReadings, tenant: VirtualTenant | undefined, back: number): Act | undefined {
     if (tenant === undefined) return undefined;
     const { name, wave } = tenant;
-    const round = tenant.round + back;
+    const retryRound = tenant.retryRound + back;
     return {
       real: async () => {
-        const claim = await this.#journal.begin({ rollout: id, wave, tenant: name, round }, "host:1");
+        const claim = await this.#journal.claim({ rollout: id, wave, tenant: name, retryRound }, "host:1");
         if (claim !== undefined) claims.push(claim);
         return claim?.attempt;
       },
-      virtual: () => virtual.begin(name, round),
+      virtual: () => virtual.claim(name, retryRound),
     };
   }
 
@@ -415,8 +415,8 @@ const QUEUE: JobQueue = {
   drain: async () => {},
 };
 
-function jobId({ rollout, wave, tenant, round }: Job): string {
-  return `${rollout} ${wave} ${tenant} ${round}`;
+function jobId({ rollout, wave, tenant, retryRound }: Job): string {
+  return `${rollout} ${wave} ${tenant} ${retryRound}`;
 }
 
 function pick<T>(among: readonly T[], which: number): T | undefined {

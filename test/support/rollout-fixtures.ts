@@ -72,8 +72,8 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
   await journal.setWaveState(id, 0, "running");
   for (const name of names) {
     if (tenants[name]?.length === 0) continue;
-    await journal.release(id, 0, [name], QUEUE);
-    const claimed = await journal.begin({ rollout: id, wave: 0, tenant: name, round: 0 }, "build-7:1");
+    await journal.dispatch(id, 0, [name], QUEUE);
+    const claimed = await journal.claim({ rollout: id, wave: 0, tenant: name, retryRound: 0 }, "build-7:1");
     if (claimed === undefined) throw new Error(`${name} was not begun.`);
     if (end === "running") return id;
     await journal.finish(claimed, failing.includes(name) ? FAILED : undefined);

@@ -34,8 +34,8 @@ export async function journalAt(place: string): Promise<string> {
   await journal.completePlanning(id, "r2-reviewed", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
-  await journal.release(id, 0, ["acme"], QUEUE);
-  const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "here:1");
+  await journal.dispatch(id, 0, ["acme"], QUEUE);
+  const claimed = await journal.claim({ rollout: id, wave: 0, tenant: "acme", retryRound: 0 }, "here:1");
   if (claimed === undefined) throw new Error("It was not begun.");
   await journal.finish(claimed, undefined);
   await journal.close();

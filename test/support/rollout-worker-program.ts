@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   });
 
   const doJob: JobHandler = async (job, signal) => {
-    const claimed = await journal.begin(job, name);
+    const claimed = await journal.claim(job, name);
     tell({
       kind: claimed === undefined ? "refused" : "began",
       tenant: job.tenant,

@@ -310,7 +310,7 @@ function shownOf(names: readonly string[], text: string, { startMs, prunedAt, ..
         finishedAt: iso(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000 + 61_000),
         durationMs: 61_000,
       }),
-      ...(at === 2 && { left: [`allow left.example${text}`] }),
+      ...(at === 2 && { unreverted: [`allow left.example${text}`] }),
     }),
   );
   const countsOf = (some: readonly TenantReport[]): RolloutReport["counts"] => {

@@ -52,15 +52,15 @@ export function createApplyCommand(): Command {
     {
       examples: [
         {
-          does: "Apply the reviewed plan, or nothing",
+          purpose: "Apply the reviewed plan, or nothing",
           line: "apply settings/acme.yaml --stack acme --plan plan.json --yes",
         },
         {
-          does: "Remove expired entries, as a nightly job does",
+          purpose: "Remove expired entries, as a nightly job does",
           line: "apply settings/acme.yaml --stack acme --only-expired --yes",
         },
         {
-          does: "Show the changes, and whether they match the reviewed plan",
+          purpose: "Show the changes, and whether they match the reviewed plan",
           line: "apply --stack acme --plan plan.json",
         },
       ],

@@ -39,12 +39,12 @@ export function createAddCommand(): Command {
     ),
     {
       examples: [
-        { does: "Block a domain for thirty days", line: "add deny evil.example --for 30d --ticket INC-1042" },
+        { purpose: "Block a domain for thirty days", line: "add deny evil.example --for 30d --ticket INC-1042" },
         {
-          does: "Block the domains on standard input, and have the change reviewed",
+          purpose: "Block the domains on standard input, and have the change reviewed",
           line: "add deny - --for 6w --ticket INC-1042 --pr",
         },
-        { does: "Show what would be written", line: "add vip jane.doe@acme.example --dry-run" },
+        { purpose: "Show what would be written", line: "add vip jane.doe@acme.example --dry-run" },
       ],
       exits: CHANGE_EXIT_CODES,
     },
@@ -67,9 +67,9 @@ export function createRemoveCommand(): Command {
     ),
     {
       examples: [
-        { does: "Remove a sender from its list", line: "remove evil.example" },
+        { purpose: "Remove a sender from its list", line: "remove evil.example" },
         {
-          does: "Remove it for all tenants that include the baseline, and have the change reviewed",
+          purpose: "Remove it for all tenants that include the baseline, and have the change reviewed",
           line: "remove evil.example --baseline --pr",
         },
       ],
@@ -100,9 +100,9 @@ export function createMoveCommand(): Command {
     ),
     {
       examples: [
-        { does: "Show what would change", line: "move partner.example --to deny --dry-run" },
+        { purpose: "Show what would change", line: "move partner.example --to deny --dry-run" },
         {
-          does: "Deny an allowed sender",
+          purpose: "Deny an allowed sender",
           line: 'move partner.example --to deny --ticket INC-1042 --comment "account compromised"',
         },
       ],
@@ -125,9 +125,9 @@ export function createExtendCommand(): Command {
     ),
     {
       examples: [
-        { does: "Let a deny expire in 90 days", line: "extend evil.example --for 90d" },
+        { purpose: "Let a deny expire in 90 days", line: "extend evil.example --for 90d" },
         {
-          does: "Do the same for a tenant of tenants.yaml, and commit the change",
+          purpose: "Do the same for a tenant of tenants.yaml, and commit the change",
           line: "extend evil.example --for 90d --tenant acme --commit",
         },
       ],

@@ -21,12 +21,12 @@ export function createCompletionCommand(): Command {
       }),
     {
       examples: [
-        { does: "Set up bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },
+        { purpose: "Set up bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },
         {
-          does: "Set up zsh, in ~/.zshrc after compinit: source <(email-security completion zsh)",
+          purpose: "Set up zsh, in ~/.zshrc after compinit: source <(email-security completion zsh)",
           line: "completion zsh",
         },
-        { does: "Set up fish, in ~/.config/fish/completions/email-security.fish", line: "completion fish" },
+        { purpose: "Set up fish, in ~/.config/fish/completions/email-security.fish", line: "completion fish" },
       ],
       exits: { [EXIT.clean]: "The script is printed", [EXIT.error]: "Unknown shell" },
     },

@@ -22,11 +22,11 @@ export function createCsvCommand(): Command {
     {
       examples: [
         {
-          does: "Import the rows of a spreadsheet",
+          purpose: "Import the rows of a spreadsheet",
           line: "csv import blocked.csv --to settings.yaml --list deny",
         },
         {
-          does: "Write a table that spreadsheets can open",
+          purpose: "Write a table that spreadsheets can open",
           line: "csv export settings.yaml --output settings.csv",
         },
       ],
@@ -49,11 +49,11 @@ function createCsvImportCommand(): Command {
     {
       examples: [
         {
-          does: "Show what would be added",
+          purpose: "Show what would be added",
           line: "csv import blocked.csv --to settings.yaml --list deny --dry-run",
         },
         {
-          does: "Import the tab-separated output of another program",
+          purpose: "Import the tab-separated output of another program",
           line: "csv import - --to settings/deny.yaml --delimiter tab",
         },
       ],
@@ -121,9 +121,9 @@ function createCsvExportCommand(): Command {
       .action(wrapAction(exportTable)),
     {
       examples: [
-        { does: "Write to standard output", line: "csv export settings/acme.yaml" },
+        { purpose: "Write to standard output", line: "csv export settings/acme.yaml" },
         {
-          does: "Write a table for a spreadsheet that expects semicolons",
+          purpose: "Write a table for a spreadsheet that expects semicolons",
           line: "csv export settings.yaml --output settings.csv --delimiter ';'",
         },
       ],

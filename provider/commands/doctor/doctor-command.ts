@@ -26,9 +26,9 @@ export function createDoctorCommand(): Command {
       .action(wrapAction(runDoctorCommand)),
     {
       examples: [
-        { does: "Check the setup before a first run, or after a failure", line: "doctor" },
+        { purpose: "Check the setup before a first run, or after a failure", line: "doctor" },
         {
-          does: "Check with the files of one tenant, for a script",
+          purpose: "Check with the files of one tenant, for a script",
           line: "doctor settings/acme.yaml --format json",
         },
       ],

@@ -47,14 +47,14 @@ export function createDriftCommand(): Command {
   return addHelp(command, {
     examples: [
       {
-        does: "Show changes at the tenant since the stack's last run",
+        purpose: "Show changes at the tenant since the stack's last run",
         line: "drift settings/acme.yaml --stack acme",
       },
       {
-        does: "Adopt all drift into the files, and open a pull request",
+        purpose: "Adopt all drift into the files, and open a pull request",
         line: "drift --stack acme --adopt added,changed,removed --pr",
       },
-      { does: "Write a report for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
+      { purpose: "Write a report for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
     ],
     exits: {
       0: "There is no drift, or all of it was adopted",

@@ -24,9 +24,9 @@ export function createExplainCommand(): Command {
       }),
     {
       examples: [
-        { does: "Explain the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
-        { does: "Give the code in lower case, without its prefix", line: "explain exists" },
-        { does: "List all codes", line: "explain" },
+        { purpose: "Explain the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
+        { purpose: "Give the code in lower case, without its prefix", line: "explain exists" },
+        { purpose: "List all codes", line: "explain" },
       ],
       exits: {
         0: "The explanation is printed",
@@ -60,7 +60,10 @@ async function runExplainCommand(input: string | undefined): Promise<ExitCode> {
   return EXIT.error;
 }
 
-function formatExplanation(code: ExplainableCode, { means, example, causes, remedies, next }: Explanation): string {
+function formatExplanation(
+  code: ExplainableCode,
+  { meaning: means, example, causes, remedies, nextCommand: next }: Explanation,
+): string {
   const formatSection = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
   const sections = [
     `${bold(code)}\n${wrapParagraph(means)}`,
@@ -85,7 +88,7 @@ function formatCodeList({ getExplanation, CODE_GROUPS }: typeof import("./explan
   const width = Math.max(...CODE_GROUPS.flatMap(({ codes }) => codes.map((code) => code.length))) + 2;
   const groupTexts = CODE_GROUPS.map(({ title, codes }) => {
     const lines = codes.map((code) => {
-      const [firstSentence = ""] = getExplanation(code).means.split(/(?<=\.) /);
+      const [firstSentence = ""] = getExplanation(code).meaning.split(/(?<=\.) /);
       return formatListItem(`  ${code.padEnd(width)}`, firstSentence);
     });
     return [bold(title), ...lines].join("\n");

@@ -1,7 +1,7 @@
 /** The explanation of an error code, for `email-security explain` and the code's documentation page. */
 export interface Explanation {
   /** Describes the error in a sentence or two. */
-  readonly means: string;
+  readonly meaning: string;
   /** A real message without its code; a test provokes it. */
   readonly example: string;
   /** The usual causes, the most frequent first. */
@@ -9,7 +9,7 @@ export interface Explanation {
   /** The remedies, in the order to try them. */
   readonly remedies: readonly string[];
   /** The command to run after the fix. */
-  readonly next: string;
+  readonly nextCommand: string;
 }
 
 /** Explanations by error code. */

@@ -2,7 +2,7 @@ import type { Explanations } from "./explanation";
 
 export const FILE_ERRORS = {
   ERR_SETTINGS_FILE: {
-    means: "A settings file has errors; each is reported with its line. No request was sent to the service.",
+    meaning: "A settings file has errors; each is reported with its line. No request was sent to the service.",
     example: [
       "settings.yaml is invalid: it has 2 mistakes.",
       '  settings.yaml:3:5 error: value "https://evil.example/login" is a URL, not a domain, an IP address or a mailbox; write "evil.example" (invalid-value)',
@@ -14,10 +14,10 @@ export const FILE_ERRORS = {
       "an included file that doesn't exist",
     ],
     remedies: ["Fix each reported line. `lint` shows the same errors, and so does the JSON schema in an editor."],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   },
   ERR_SETTINGS_EDIT: {
-    means: "A settings file, or tenants.yaml, can't be edited line by line, so nothing was written.",
+    meaning: "A settings file, or tenants.yaml, can't be edited line by line, so nothing was written.",
     example:
       "The settings file can't be edited: its deny section is written in a form that can't be edited line by line. Nothing was written.",
     causes: [
@@ -25,10 +25,10 @@ export const FILE_ERRORS = {
       "an error in the file, which has to be fixed first",
     ],
     remedies: ["Edit the file by hand where the message says."],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   },
   ERR_CHANGE_REFUSED: {
-    means:
+    meaning:
       "A change by `add`, `remove`, `move` or `extend` was rejected as a whole, with all its values. Nothing was written.",
     example: [
       "Nothing was written:",
@@ -41,10 +41,10 @@ export const FILE_ERRORS = {
       "a value to change that isn't declared anywhere",
     ],
     remedies: ["Set the option that the message mentions, or give the file that declares the value."],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   },
   ERR_GIT: {
-    means:
+    meaning:
       "Git failed to do what `--commit`, `--pr` or the `--base` of `lint` needs. Unless the message says otherwise, files and branch are unchanged.",
     example:
       '"settings.yaml" isn\'t in a git repository, so nothing can be committed. Omit --commit and --pr to only write the file.',
@@ -58,10 +58,10 @@ export const FILE_ERRORS = {
       "Fix the problem that Git reports, and run the command again.",
       "If the commit was made and only the push failed, run the `git push` command that the message shows.",
     ],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   },
   ERR_APPROVALS: {
-    means: "`lint --approvals` can't read who approved a change. It checked nothing, and nothing counts as approved.",
+    meaning: "`lint --approvals` can't read who approved a change. It checked nothing, and nothing counts as approved.",
     example:
       '"reviews.json" is neither GitHub\'s response with a pull request\'s reviews nor GitLab\'s with a merge request\'s approvals at "approved_by"; it contains an error, "Not Found". The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`',
     causes: [
@@ -71,10 +71,10 @@ export const FILE_ERRORS = {
     remedies: [
       "Grant the job the permission `pull-requests: read`, and write the host's response to the file unchanged.",
     ],
-    next: "email-security lint --no-approvals",
+    nextCommand: "email-security lint --no-approvals",
   },
   ERR_SETTINGS_WRITE: {
-    means: "A file could not be written and is unchanged.",
+    meaning: "A file could not be written and is unchanged.",
     example:
       "\"file/settings.yaml\" can't be written: ENOTDIR: not a directory, lstat '/home/ci/acme/file/settings.yaml'. It is unchanged",
     causes: [
@@ -85,10 +85,10 @@ export const FILE_ERRORS = {
       "a directory has the same name as the file",
     ],
     remedies: ["Fix the cause that the system error describes."],
-    next: "ls -ld settings",
+    nextCommand: "ls -ld settings",
   },
   ERR_SETTINGS_LOCKED: {
-    means: "Another process is changing the same files or the same git repository. Nothing was written.",
+    meaning: "Another process is changing the same files or the same git repository. Nothing was written.",
     example:
       '"settings.yaml" is locked by process 4711, which did not release it within 60 s. Nothing was written. Wait until that process has ended, or stop it, and run the command again.',
     causes: [
@@ -100,10 +100,10 @@ export const FILE_ERRORS = {
       "Wait until the process in the message has ended, and run the command again.",
       "If that process hangs, end it. You don't need to clean up its lock: the next command replaces it.",
     ],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   },
   ERR_NO_SETTINGS: {
-    means: "There is no settings file in the default location: `settings.yaml`, or the directory `settings`.",
+    meaning: "There is no settings file in the default location: `settings.yaml`, or the directory `settings`.",
     example:
       "Found no settings files: the directory settings and the file settings.yaml don't exist here. Specify the settings files.",
     causes: ["the command runs outside the repository's directory", "the files have different names"],
@@ -111,10 +111,10 @@ export const FILE_ERRORS = {
       "Go to the repository's directory, or give the file's name.",
       "If there is no file yet, `init` creates a repository, and `export` writes the files of a tenant.",
     ],
-    next: "email-security init DIRECTORY",
+    nextCommand: "email-security init DIRECTORY",
   },
   ERR_CSV: {
-    means: "A table has errors; each is reported with its row. Nothing was written.",
+    meaning: "A table has errors; each is reported with its row. Nothing was written.",
     example: [
       "The table can't be imported: it has a mistake. Nothing was written.",
       '  row 2, column "value": "evil example" isn\'t a valid domain: it contains a space (an entry has only one value)',
@@ -126,10 +126,10 @@ export const FILE_ERRORS = {
       "a row that puts a value on one list while it is on the other",
     ],
     remedies: ["Fix the reported rows, or remove them.", "If rows don't specify their list, set `--list`."],
-    next: "email-security csv import TABLE --to settings.yaml --dry-run",
+    nextCommand: "email-security csv import TABLE --to settings.yaml --dry-run",
   },
   ERR_INIT: {
-    means: "The repository can't be created. Nothing was written.",
+    meaning: "The repository can't be created. Nothing was written.",
     example: [
       'Nothing was written: a file is in the way in "acme". Move it away, or choose another directory or another name (--name).',
       "  README.md",
@@ -143,10 +143,10 @@ export const FILE_ERRORS = {
       "Choose another directory, or move the conflicting files away.",
       "Set a name of lower-case letters, digits and dashes: `--name`.",
     ],
-    next: "email-security init DIRECTORY --name NAME",
+    nextCommand: "email-security init DIRECTORY --name NAME",
   },
   ERR_EXPORT: {
-    means: "The files would not match the tenant's settings when read again, so nothing was written.",
+    meaning: "The files would not match the tenant's settings when read again, so nothing was written.",
     example: [
       "The export doesn't match the tenant's content when read back. Nothing was written. This is a bug in email-security; please report it: settings.yaml is invalid: it has a mistake.",
       '  settings.yaml:6:5 error: "no domain" isn\'t a valid domain: it contains a space (an entry has only one value) (invalid-value)',
@@ -156,10 +156,10 @@ export const FILE_ERRORS = {
       "Report it with the message, without confidential data.",
       "Remove the entry in the message in the service's console, or declare the tenant by hand.",
     ],
-    next: "email-security --version",
+    nextCommand: "email-security --version",
   },
   ERR_EXPORT_EXISTS: {
-    means: "The files of an export already exist. Nothing was written.",
+    meaning: "The files of an export already exist. Nothing was written.",
     example:
       '"settings" already contains settings.yaml, vips.yaml, allow.yaml, deny.yaml. Nothing was written. Choose another directory, or overwrite them with --force.',
     causes: [
@@ -167,18 +167,18 @@ export const FILE_ERRORS = {
       "with `--force`: tickets, expiries or a policy that people added to those files, without a terminal for confirmation",
     ],
     remedies: ["Choose another directory and compare the two, or overwrite the files: `--force`."],
-    next: "email-security export --to ANOTHER",
+    nextCommand: "email-security export --to ANOTHER",
   },
   ERR_EXPORT_OPTION: {
-    means: "The options of `export` don't specify what to write, or contradict each other. Nothing was read.",
+    meaning: "The options of `export` don't specify what to write, or contradict each other. Nothing was read.",
     example:
       "Specify what to write: --to <directory> for settings files, --pulumi-import <file> for the file of `pulumi import`, or both.",
     causes: ["neither `--to` nor `--pulumi-import` is set", "a typo in a domain of `--own-domains`"],
     remedies: ["Set where to write."],
-    next: "email-security export --to settings",
+    nextCommand: "email-security export --to settings",
   },
   ERR_PLAN_STALE: {
-    means: "The run would do something other than the reviewed plan. It changed nothing.",
+    meaning: "The run would do something other than the reviewed plan. It changed nothing.",
     example: [
       "The declared settings differ from the reviewed ones: the files changed since, or an entry in them has expired.",
       "  deny worse.example: doesn't exist, and would be deny: \"INC-8\"; the review didn't show it",
@@ -190,10 +190,10 @@ export const FILE_ERRORS = {
       "the plan belongs to another stack or tenant",
     ],
     remedies: ["Create the plan again, look at the differences, and have it reviewed."],
-    next: "email-security plan --stack STACK --output plan.json",
+    nextCommand: "email-security plan --stack STACK --output plan.json",
   },
   ERR_PLAN_DIGEST: {
-    means: "The plan digest is invalid, or belongs to a plan other than the given file. Nothing was changed.",
+    meaning: "The plan digest is invalid, or belongs to a plan other than the given file. Nothing was changed.",
     example: [
       '"5d3c0f6a" isn\'t a valid plan digest; a digest begins with v2- and is at the end of the plan.',
       "Nothing was changed.",
@@ -207,6 +207,6 @@ export const FILE_ERRORS = {
       "Copy the whole digest: it is the last line of the plan.",
       "Or give only the plan's JSON: `--plan plan.json`.",
     ],
-    next: "email-security plan --stack STACK --output plan.json",
+    nextCommand: "email-security plan --stack STACK --output plan.json",
   },
 } as const satisfies Explanations;

@@ -2,7 +2,7 @@ import type { Explanations } from "./explanation";
 
 export const PULUMI_ERRORS = {
   ERR_PULUMI: {
-    means: "The Pulumi CLI failed, or its output can't be used. The message quotes its output.",
+    meaning: "The Pulumi CLI failed, or its output can't be used. The message quotes its output.",
     example: 'The preview isn\'t valid JSON; it begins with "error: no stack selected".',
     causes: [
       "the stack doesn't exist, or nobody is logged in to its backend",
@@ -10,10 +10,10 @@ export const PULUMI_ERRORS = {
       "an error in the program",
     ],
     remedies: ["Fix the cause that Pulumi reports."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_STACK_LOCKED: {
-    means: "Another Pulumi run has locked the tenant's stack. Nothing was changed at this tenant.",
+    meaning: "Another Pulumi run has locked the tenant's stack. Nothing was changed at this tenant.",
     example:
       'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; this run waited for 600 s. This tenant was not changed. If that run is still in progress, wait until it ends. If that run is gone, and only then, remove its lock, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
     causes: ["a run in progress in another terminal or CI job", "a run that was killed and left its lock behind"],
@@ -21,10 +21,10 @@ export const PULUMI_ERRORS = {
       "Wait until the other run ends.",
       "If no run is in progress any more, remove its lock with `pulumi cancel`, and resume.",
     ],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_STACK_FOREIGN: {
-    means:
+    meaning:
       "The tenant's stack has resources that no settings file declares; a rollout would delete them. Nothing was changed.",
     example: [
       'The stack "t2" contains resources that don\'t come from the settings file of "t2"; a rollout would delete them. Nothing was changed.',
@@ -37,10 +37,10 @@ export const PULUMI_ERRORS = {
     remedies: [
       "Set another stack for this tenant in the targets file (`stack`), or move the other resources to a stack of their own.",
     ],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ENGINE_UNAVAILABLE: {
-    means: "No usable Pulumi CLI is installed. Nothing was started.",
+    meaning: "No usable Pulumi CLI is installed. Nothing was started.",
     example:
       "No Pulumi CLI 3.200.0 or later was found on PATH, in /home/ci/acme/.pulumi/bin, in /home/ci/acme/.cache/pulumi-email-security/engine. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.",
     causes: [
@@ -48,16 +48,16 @@ export const PULUMI_ERRORS = {
       "the installed version is too old, or lacks its Node.js language host, as the message says",
     ],
     remedies: ["Install Pulumi from pulumi.com/docs/iac/download-install, and put it on PATH."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_PROTOCOL: {
-    means: "Pulumi's engine requested something from the native plugin that it doesn't have.",
+    meaning: "Pulumi's engine requested something from the native plugin that it doesn't have.",
     example: 'The function "email-security:index:getThreat" doesn\'t exist.',
     causes: [
       "a program that was written for another release of the plugin",
       "a typo in the name of a type or function, in Pulumi YAML",
     ],
     remedies: ["Fix the name, or install the release of the SDK that matches the plugin."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
 } as const satisfies Explanations;

@@ -63,13 +63,13 @@ export function buildRiskExplanation(code: RiskCode): Explanation {
   const { title, why } = RISKS[code];
   const { sample, causes, alternative } = RISK_DETAILS[code];
   return {
-    means: `An entry ${title}. ${why}`,
+    meaning: `An entry ${title}. ${why}`,
     example: `value ${describeRisks(sample, EXAMPLE_OWN_DOMAINS)}`,
     causes,
     remedies: [
       alternative,
       "If it is intended, give the reason in the entry: `acceptRisk`, in words that a reviewer understands.",
     ],
-    next: "email-security lint",
+    nextCommand: "email-security lint",
   };
 }

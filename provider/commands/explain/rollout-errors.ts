@@ -2,7 +2,7 @@ import type { Explanations } from "./explanation";
 
 export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_TARGETS: {
-    means:
+    meaning:
       "The targets file has errors; each is reported with its line. Nothing else was read, and no request was sent.",
     example: [
       "tenants.yaml is invalid: it has a mistake.",
@@ -10,17 +10,17 @@ export const ROLLOUT_ERRORS = {
     ].join("\n"),
     causes: ["a typo in a key or a value", "two tenants with the same stack"],
     remedies: ["Fix each reported line. In an editor, the JSON schema shows the same errors."],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_SELECTION: {
-    means: "The selection matches no tenant, or is invalid.",
+    meaning: "The selection matches no tenant, or is invalid.",
     example: 'No tenant is called "amce"; did you mean "acme"?',
     causes: ["a typo in a tenant's name or in a label", "conditions that no tenant meets all of"],
     remedies: ["Fix the value of `--only` or `--label`; the message lists the existing tenants and labels."],
-    next: "email-security rollout --only NAME",
+    nextCommand: "email-security rollout --only NAME",
   },
   ERR_ROLLOUT_WAVES: {
-    means: "A tenant is in no wave, so it would never be changed. Nothing was planned.",
+    meaning: "A tenant is in no wave, so it would never be changed. Nothing was planned.",
     example: [
       "A tenant is in no wave. Fix the labels, or end `waves` with a wave without `match` and `take`, which includes all remaining tenants:",
       '  tenants.yaml:8: "globex" (no labels)',
@@ -32,10 +32,10 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Give the tenant a label that a wave matches, or add a last wave without `match`, which takes the rest.",
     ],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_NOT_ALLOWED: {
-    means:
+    meaning:
       "The targets file or the journal contains an address, a key source or a command that this run's environment doesn't allow. Nothing was run, read or sent.",
     example: [
       'This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent.',
@@ -51,10 +51,10 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Look at what the file contains. If all of it is intended, set the variable of the message in the environment of the run, not in the repository.",
     ],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_KEY: {
-    means: "A tenant's key can't be read from the source that the targets file specifies.",
+    meaning: "A tenant's key can't be read from the source that the targets file specifies.",
     example:
       "tenants.yaml:1: the key of \"acme\" can't be used: the environment variable ACME_KEY is not set. Set it to the tenant's API key, or specify another source under `key`.",
     causes: [
@@ -63,10 +63,10 @@ export const ROLLOUT_ERRORS = {
       "the command failed, or took too long",
     ],
     remedies: ["Make the key readable there for the process that changes the tenants."],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_ROLLOUT_SAME_KEY: {
-    means:
+    meaning:
       "Several tenants have the same key. So they are the same tenant of the service, and the rollout would change it several times. Nothing was planned.",
     example: [
       "Several tenants have the same key, so they are one tenant of the service, even if their addresses are written differently. Each would remove what the other declares. Give each its own key:",
@@ -74,10 +74,10 @@ export const ROLLOUT_ERRORS = {
     ].join("\n"),
     causes: ["a key that was copied from one tenant's secret to another's", "two names for one tenant"],
     remedies: ["Give each tenant its own key, or remove one of the two from the targets file."],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_PLAN: {
-    means: "More tenants can't be planned than the tolerance allows. Nothing was changed.",
+    meaning: "More tenants can't be planned than the tolerance allows. Nothing was changed.",
     example: [
       "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
       "That is more than the tolerance of all allows, so planning ended: 2 of 3 tenants were not planned. Nothing was changed.",
@@ -85,10 +85,10 @@ export const ROLLOUT_ERRORS = {
     ].join("\n"),
     causes: ["the reasons above the message, one for each tenant, each with its own code"],
     remedies: ["Fix these causes, or leave the tenants out with `--only` or `--label`."],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_DIGEST: {
-    means: "The plan differs from the reviewed one. Nothing was changed.",
+    meaning: "The plan differs from the reviewed one. Nothing was changed.",
     example:
       "the plan differs from the reviewed one: its digest is now r2-5d3c0f6a. The targets, the settings files or a tenant changed since the review. Nothing was changed.",
     causes: [
@@ -97,10 +97,10 @@ export const ROLLOUT_ERRORS = {
       "a different day: an entry has expired",
     ],
     remedies: ["Use the same options as for the review, or have the current plan reviewed."],
-    next: "email-security rollout",
+    nextCommand: "email-security rollout",
   },
   ERR_ROLLOUT_BUSY: {
-    means:
+    meaning:
       "Another run is working on the rollout, or another rollout of the same tenants isn't finished. Nothing was changed.",
     example:
       "Another run is executing the rollout 20261121-0800-7f3a91; `email-security rollout status 20261121-0800-7f3a91` shows its progress.",
@@ -110,10 +110,10 @@ export const ROLLOUT_ERRORS = {
       "a state backend other than the one that the rollout was planned with",
     ],
     remedies: ["Resume the rollout in the message, roll it back, or abandon it: the message has the commands."],
-    next: "email-security rollout status",
+    nextCommand: "email-security rollout status",
   },
   ERR_ROLLOUT_NOT_FOUND: {
-    means: "The rollout, wave or revision doesn't exist, or the command doesn't apply to it.",
+    meaning: "The rollout, wave or revision doesn't exist, or the command doesn't apply to it.",
     example: 'There is no rollout "20261121" in .email-security/rollouts.db; the journal is empty.',
     causes: [
       "a typo in the id",
@@ -121,10 +121,10 @@ export const ROLLOUT_ERRORS = {
       "the rollout is finished, or has already been rolled back",
     ],
     remedies: ["List the existing rollouts, and give the right id."],
-    next: "email-security rollout status --list",
+    nextCommand: "email-security rollout status --list",
   },
   ERR_ROLLOUT_JOURNAL: {
-    means: "The rollout's journal file can't be used.",
+    meaning: "The rollout's journal file can't be used.",
     example:
       "\"rollouts.db\" can't be used as a rollout's journal: it is empty, and a valid journal never is. If there were rollouts, their records are lost, such as pending approvals. Restore a backup. If there is no backup, remove the empty file to create a new journal.",
     causes: [
@@ -137,10 +137,10 @@ export const ROLLOUT_ERRORS = {
       "Do what the message says about the file.",
       "If the file is lost, restore a copy, together with the files next to it (`-wal`).",
     ],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_ROLLOUT_DATABASE: {
-    means: "The rollout's journal, a PostgreSQL database, can't be reached or used.",
+    meaning: "The rollout's journal, a PostgreSQL database, can't be reached or used.",
     example:
       "PostgreSQL at mail-security.example/rollouts, as rollouts: connecting failed: connect ECONNREFUSED mail-security.example. Check that the server is running and reachable from here.",
     causes: [
@@ -149,10 +149,10 @@ export const ROLLOUT_ERRORS = {
       "a certificate that can't be verified",
     ],
     remedies: ["Fix the problem in the message, in `EMAIL_SECURITY_DATABASE`, `PGPASSWORD` or the network."],
-    next: "email-security rollout status",
+    nextCommand: "email-security rollout status",
   },
   ERR_ROLLOUT_LOCKS: {
-    means: "The rollout locks, which are stored next to the stacks, can't be read or written.",
+    meaning: "The rollout locks, which are stored next to the stacks, can't be read or written.",
     example: [
       'The locks of rollouts next to the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
       'error: unable to open state directory "file:///home/ci/acme/nowhere": stat /home/ci/acme/nowhere: no such file or directory',
@@ -166,10 +166,10 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Fix the problem in Pulumi's message: `PULUMI_BACKEND_URL`, its credentials, or `PULUMI_CONFIG_PASSPHRASE`.",
     ],
-    next: "pulumi stack ls --all",
+    nextCommand: "pulumi stack ls --all",
   },
   ERR_ROLLOUT_JOURNAL_OLD: {
-    means:
+    meaning:
       "The journal is an older copy: according to the lock next to the stacks, the rollout has progressed further. Nothing was changed.",
     example:
       "The rollout 20261121-0800-7f3a91 has no lock next to the stacks: it is finished or was abandoned, and this journal is an older copy; or an earlier release started it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and start a new one: `email-security rollout tenants.yaml`",
@@ -178,10 +178,10 @@ export const ROLLOUT_ERRORS = {
       "Restore the newer journal, which the message mentions, and resume there.",
       "If it is lost, abandon the rollout and start a new one.",
     ],
-    next: "email-security rollout abandon ID",
+    nextCommand: "email-security rollout abandon ID",
   },
   ERR_ROLLOUT_SKIPPED: {
-    means: "A requested tenant is skipped: somebody excluded it from all rollouts. Nothing was changed.",
+    meaning: "A requested tenant is skipped: somebody excluded it from all rollouts. Nothing was changed.",
     example:
       'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To unskip it: `email-security rollout unskip t1`',
     causes: [
@@ -192,10 +192,10 @@ export const ROLLOUT_ERRORS = {
       "Find out who skipped it and why: `email-security rollout skip`.",
       "Once the reason no longer applies, unskip it.",
     ],
-    next: "email-security rollout unskip TENANT",
+    nextCommand: "email-security rollout unskip TENANT",
   },
   ERR_ROLLED_BACK: {
-    means: "The plan would repeat changes that a rollback undid. Nothing was changed.",
+    meaning: "The plan would repeat changes that a rollback undid. Nothing was changed.",
     example:
       "20261121-0800-7f3a91 rolled back changes that this plan would repeat (deny wrong.example; see above). Nothing was changed. Remove them from the settings files. If they are intended after all, confirm them: --yes --plan-digest r2-5d3c0f6a",
     causes: ["the settings files still declare what was rolled back"],
@@ -203,10 +203,10 @@ export const ROLLOUT_ERRORS = {
       "Remove it from the settings files: `git revert` the commits that the rollback listed.",
       "If it is intended after all, confirm it with the plan's digest.",
     ],
-    next: "email-security rollout --yes --plan-digest DIGEST",
+    nextCommand: "email-security rollout --yes --plan-digest DIGEST",
   },
   ERR_ROLLBACK_UNAVAILABLE: {
-    means: "The tenant's earlier settings are unknown, or can't be declared. Nothing was changed.",
+    meaning: "The tenant's earlier settings are unknown, or can't be declared. Nothing was changed.",
     example:
       'The journal doesn\'t record what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).',
     causes: [
@@ -218,20 +218,20 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Roll back the later rollout first, give a revision to return to (`--to`), or leave the tenant out (`--except`).",
     ],
-    next: "email-security rollout rollback --to REVISION",
+    nextCommand: "email-security rollout rollback --to REVISION",
   },
   ERR_ROLLOUT_PRUNED: {
-    means: "The rollout was pruned, so the journal no longer has its files and plans. Nothing was changed.",
+    meaning: "The rollout was pruned, so the journal no longer has its files and plans. Nothing was changed.",
     example:
       "The rollout 20261121-0800-7f3a91 was pruned, and its files with the declarations were removed. To see what it changed: `email-security rollout show 20261121-0800-7f3a91`",
     causes: ["`rollout prune` removed the files and plans of old rollouts"],
     remedies: [
       "See the changes of the rollout with `rollout show`; they stay in the journal. To change tenants, start a new rollout.",
     ],
-    next: "email-security rollout show ID",
+    nextCommand: "email-security rollout show ID",
   },
   ERR_ROLLOUT_NOT_CONVERGED: {
-    means: "Everything was written, but the tenant doesn't match its files.",
+    meaning: "Everything was written, but the tenant doesn't match its files.",
     example: [
       'Everything was written, but "t0" doesn\'t match its files:',
       '  "evil0.example" is missing',
@@ -245,23 +245,23 @@ export const ROLLOUT_ERRORS = {
       "the service's lists lag behind writes (eventual consistency) by more than 3 s",
     ],
     remedies: ["Find out who else changes this tenant: the lines below the message list the entries."],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_ROLLOUT_STOPPED: {
-    means: "The run was stopped. Its completed changes stay.",
+    meaning: "The run was stopped. Its completed changes stay.",
     example: "Planning was stopped. Nothing was changed.",
     causes: ["Ctrl-C, or a cancelled CI job"],
     remedies: [
       "You don't need to fix anything: the next run does the rest. Tenants that weren't planned yet are planned again.",
     ],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_TEMPORARY_DIRECTORY: {
-    means: "The directory for temporary files can't be used.",
+    meaning: "The directory for temporary files can't be used.",
     example:
       "The directory for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its directory, is missing. Restore it, or use another path. To use another, set TMPDIR. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
     causes: ["its disk is full", "`TMPDIR` is set to a directory that is missing or read-only"],
     remedies: ["Free space there, or set `TMPDIR` to another directory."],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
 } as const satisfies Explanations;

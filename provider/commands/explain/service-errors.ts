@@ -2,7 +2,7 @@ import type { Explanations } from "./explanation";
 
 export const SERVICE_ERRORS = {
   ERR_AUTH: {
-    means: "The service rejected the API key (status 401 or 403). Nothing was changed.",
+    meaning: "The service rejected the API key (status 401 or 403). Nothing was changed.",
     example:
       "GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     causes: [
@@ -14,10 +14,10 @@ export const SERVICE_ERRORS = {
       "Check in the service's console that the key is valid and may change settings.",
       "Set it again: `EMAIL_SECURITY_API_KEY`, or `pulumi config set --secret email-security:apiKey`.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_BAD_REQUEST: {
-    means: "The service rejected the request as invalid (status 400). Nothing was changed.",
+    meaning: "The service rejected the request as invalid (status 400). Nothing was changed.",
     example:
       'POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: value: "no domain" isn\'t a valid domain. The service rejected the request as invalid; nothing was changed.',
     causes: [
@@ -25,10 +25,10 @@ export const SERVICE_ERRORS = {
       "a release of the service whose requirements differ from its API reference",
     ],
     remedies: ["Fix the problem in the service's message, in the program or in the settings file."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_NOT_FOUND: {
-    means: "The requested object doesn't exist at this tenant (status 404).",
+    meaning: "The requested object doesn't exist at this tenant (status 404).",
     example:
       "DELETE /api/v1/settings/allow_deny_entries/ade_7q2m at https://mail-security.example answered 404: the allow/deny entry ade_7q2m does not exist. Either it does not exist for this tenant, or the address isn't the service's.",
     causes: [
@@ -40,18 +40,18 @@ export const SERVICE_ERRORS = {
       "Check `EMAIL_SECURITY_BASE_URL`: it is the part before `/api/v1`, such as https://mail-security.example.",
       "If it is right, a refresh detects the missing object, and the next `up` creates it again.",
     ],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_CONFLICT: {
-    means: "The object already exists, or conflicts with another entry (status 409).",
+    meaning: "The object already exists, or conflicts with another entry (status 409).",
     example:
       "POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 409: twice.example is already on the deny list with verdict scope global. It already exists, or conflicts with another entry.",
     causes: ["the same value is on the other list", "a colleague or another stack added it at the same moment"],
     remedies: ["Look in the service's console for the existing entry, and declare or remove it."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_RATE_LIMITED: {
-    means: "The service limited the rate of requests (status 429), even after all retries. Completed changes stay.",
+    meaning: "The service limited the rate of requests (status 429), even after all retries. Completed changes stay.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 429: too many requests: the limit is 0.1 per second. Too many requests; wait 10 s, then run again.",
     causes: [
@@ -64,34 +64,34 @@ export const SERVICE_ERRORS = {
       "For rollouts, set a lower `requestsPerSecond` for the address in `tenants.yaml`.",
       "For hundreds of entries, use a whole list: it sends far fewer requests.",
     ],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_SERVER: {
-    means: "The service failed (status 5xx) in every attempt. Completed changes stay, and you can safely run again.",
+    meaning: "The service failed (status 5xx) in every attempt. Completed changes stay, and you can safely run again.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 503: down for maintenance. The service failed. You can safely run again.",
     causes: ["the service is down or under maintenance", "a proxy in front of the service can't reach it"],
     remedies: ["Check whether the service is healthy, and wait until it is."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_UNEXPECTED_STATUS: {
-    means: "The service returned a status that its API reference doesn't define.",
+    meaning: "The service returned a status that its API reference doesn't define.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 418: I am a teapot. The service's reference does not define this status.",
     causes: ["a proxy, a firewall or another service responds at this address"],
     remedies: ["Find out from the quoted response what responds at the address."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_REDIRECT: {
-    means: "The address responds with a redirect. It isn't followed, because that would send the API key elsewhere.",
+    meaning: "The address responds with a redirect. It isn't followed, because that would send the API key elsewhere.",
     example:
       'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 302, a redirect to "https://sign-in.example/", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.',
     causes: ["the address is outdated, or lacks a part, such as `www.`", "a sign-in page in front of the service"],
     remedies: ["Configure the final address: the target of the redirect, if that is the service."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_TIMEOUT: {
-    means: "No complete response arrived within the request timeout.",
+    meaning: "No complete response arrived within the request timeout.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example received no complete response within 100 ms. Check the address. If the service is slow, increase the timeout: EMAIL_SECURITY_TIMEOUT_MS, or timeoutMs in a program.",
     causes: ["the service is slow or down", "a firewall drops the packets without a response"],
@@ -99,10 +99,10 @@ export const SERVICE_ERRORS = {
       "Check whether the service is healthy, and whether its address can be reached from here.",
       "If it is only slow, raise the timeout: `EMAIL_SECURITY_TIMEOUT_MS=60000`.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_NETWORK: {
-    means: "The connection to the service failed or was lost.",
+    meaning: "The connection to the service failed or was lost.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example failed: connect ECONNREFUSED mail-security.example. Check that the address is correct and reachable from here.",
     causes: [
@@ -112,10 +112,10 @@ export const SERVICE_ERRORS = {
       "the service is down",
     ],
     remedies: ["Check the address and the connection to it, based on the reason in the message."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_CIRCUIT_OPEN: {
-    means:
+    meaning:
       "The request was not sent, because previous requests kept failing. The message begins with the last of these failures.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 503: down for maintenance. The service failed. You can safely run again. Because requests kept failing, GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. You can safely run again: only the remaining changes are made.",
@@ -124,18 +124,18 @@ export const SERVICE_ERRORS = {
       "Look up the code of the failure at the start of the message.",
       "Wait until the service is healthy; after half a minute, the next request probes it.",
     ],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_CANCELLED: {
-    means: "The request was not sent, because the run was cancelled. Completed changes stay.",
+    meaning: "The request was not sent, because the run was cancelled. Completed changes stay.",
     example:
       "The run was cancelled, so GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. Completed changes stay. Run again to make the rest.",
     causes: ["Ctrl-C", "the CI job was stopped"],
     remedies: ["You don't need to fix anything: the next run does the rest."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_CUSTOM_TIMEOUT: {
-    means:
+    meaning:
       "A resource took longer than its `customTimeouts` allow. Requests that are reported as in progress may have taken effect. All others did not, and won't be sent.",
     example:
       "The operation timed out before the service responded: the timeout of 1 s of customTimeouts.create of this AllowDenyEntry was exceeded during POST /api/v1/settings/allow_deny_entries at https://mail-security.example, which may have taken effect. Nothing more is sent. You can safely run again: a run checks the current state and does the rest. If the service needs longer, increase the timeout.",
@@ -147,10 +147,10 @@ export const SERVICE_ERRORS = {
       "Run again: the run first verifies which changes took effect, and adopts them.",
       "Raise the limit in `customTimeouts`, or remove it: each request has its own timeout (`timeoutMs`), and the number of retries is limited.",
     ],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_NO_TOKEN: {
-    means:
+    meaning:
       "The request was not sent: the rollout that shares the address's rate limit among its tenants grants no more tokens.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent: the rollout that started this process has ended, so it isn't allowed to continue.",
@@ -159,10 +159,10 @@ export const SERVICE_ERRORS = {
       "another worker now has the tenant's job",
     ],
     remedies: ["You don't need to fix anything: the rollout continues from where it was."],
-    next: "email-security rollout resume",
+    nextCommand: "email-security rollout resume",
   },
   ERR_HTML_RESPONSE: {
-    means: "The response is a web page instead of the service's data.",
+    meaning: "The response is a web page instead of the service's data.",
     example:
       'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with an HTML page instead of JSON: "<!doctype html><title>Sign in</title>". Check that the address is the service\'s own, and not that of a sign-in page or a proxy.',
     causes: [
@@ -170,10 +170,10 @@ export const SERVICE_ERRORS = {
       "a sign-in page or a proxy in front of the service",
     ],
     remedies: ["Configure the address of the API."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_CONTENT_TYPE: {
-    means: "The response isn't JSON, but something else.",
+    meaning: "The response isn't JSON, but something else.",
     example:
       'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with content of type "text/plain" instead of JSON: "It works!"',
     causes: [
@@ -181,10 +181,10 @@ export const SERVICE_ERRORS = {
       "a proxy encodes responses in a way that wasn't requested",
     ],
     remedies: ["Find out from the quoted response what responds at the address."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_EMPTY_BODY: {
-    means: "The service reported success, but returned no data where data is required.",
+    meaning: "The service reported success, but returned no data where data is required.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with an empty body instead of JSON",
     causes: ["a proxy that truncates responses", "a bug in the service"],
@@ -192,18 +192,18 @@ export const SERVICE_ERRORS = {
       "Find out what responds at the address: a proxy, or another service.",
       "If it is the service, report the request in the message to its operators.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_TRUNCATED_BODY: {
-    means: "A response is truncated, or isn't valid JSON.",
+    meaning: "A response is truncated, or isn't valid JSON.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with JSON that is invalid or truncated: '{\"results\": {'",
     causes: ["a connection that was lost", "a proxy that truncates long responses"],
     remedies: ["Run again: the run first verifies which changes took effect, and does nothing twice."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_WRONG_ENVELOPE: {
-    means: "The response has the form of another endpoint or of an error, and was rejected.",
+    meaning: "The response has the form of another endpoint or of an error, and was rejected.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it has `error` instead of `results`; the service reports: try later",
     causes: [
@@ -214,10 +214,10 @@ export const SERVICE_ERRORS = {
       "Read the service's own message, if it is quoted.",
       "Check the address, and that the service's release is supported.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_INVALID_RESPONSE: {
-    means: "The response is valid JSON, but doesn't match the service's API reference. No action is based on it.",
+    meaning: "The response is valid JSON, but doesn't match the service's API reference. No action is based on it.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but its body doesn't match the reference: results: Invalid input: expected object, received undefined",
     causes: [
@@ -225,10 +225,10 @@ export const SERVICE_ERRORS = {
       "a release of the service whose responses differ from its API reference",
     ],
     remedies: ["Check the address.", "If it is right, report the message: it shows the field, and contains no key."],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_RESPONSE_TOO_LARGE: {
-    means: "The response exceeds a limit: 16 MiB, a million JSON values or 50,000 items.",
+    meaning: "The response exceeds a limit: 16 MiB, a million JSON values or 50,000 items.",
     example:
       "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
     causes: ["another service responds at this address", "a service that ignores the page size"],
@@ -236,10 +236,10 @@ export const SERVICE_ERRORS = {
       "Check the address.",
       "A program that uses the client directly can request smaller pages, or raise the limit (`maxResponseBytes`).",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_NOT_IN_ORGANIZATION: {
-    means:
+    meaning:
       "The service reports that a mailbox doesn't belong to the organization. No address of the request was written.",
     example:
       "According to the service, lena@elsewhere.example isn't a mailbox of the organization; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key belongs to the right tenant.",
@@ -249,10 +249,10 @@ export const SERVICE_ERRORS = {
       "the key belongs to another tenant",
     ],
     remedies: ["Fix the address, or have the mailbox created.", "Check which tenant the key belongs to."],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
   ERR_LIST_UNSTABLE: {
-    means:
+    meaning:
       "A list kept changing while its pages were read, or its pages contradict each other. No action is based on it.",
     example:
       "The deny list could not be read consistently in 5 attempts: its pages have 3 items, but its total is 1. Someone may be changing it; run again later.",
@@ -261,13 +261,13 @@ export const SERVICE_ERRORS = {
       "Wait until nobody else changes the tenant.",
       "If it persists, report the message to the operators of the service.",
     ],
-    next: "pulumi up --refresh",
+    nextCommand: "pulumi up --refresh",
   },
 } as const satisfies Explanations;
 
 export const CONFIGURATION_ERRORS = {
   ERR_CONFIGURATION: {
-    means:
+    meaning:
       "The configuration or the options of a command are incomplete or invalid. No request was sent to the service.",
     example: "The API key of the tenant is not configured. Set EMAIL_SECURITY_API_KEY in the environment.",
     causes: [
@@ -280,17 +280,17 @@ export const CONFIGURATION_ERRORS = {
       "Fix the problem in the message.",
       "If it is set, look for a typo in its name: variables with other names aren't read.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
   ERR_INVALID_ARGUMENT: {
-    means: "An argument of a call is invalid, so no request was sent.",
+    meaning: "An argument of a call is invalid, so no request was sent.",
     example: "id is empty",
     causes: ["an id that is empty or too long, a number out of range, or a query parameter that only the client sets"],
     remedies: ["Fix the argument in the message, in the program that makes the call."],
-    next: "npx tsc --noEmit",
+    nextCommand: "npx tsc --noEmit",
   },
   ERR_MISSING_PACKAGE: {
-    means:
+    meaning:
       "The operation needs optional packages that aren't installed, or other versions of them. Nothing was started.",
     example:
       'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) in addition to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
@@ -303,6 +303,6 @@ export const CONFIGURATION_ERRORS = {
       "Run the command in the message in the directory where `pulumi-email-security` is installed, with your own package manager.",
       "If you don't need a journal in PostgreSQL here, unset EMAIL_SECURITY_DATABASE.",
     ],
-    next: "email-security doctor",
+    nextCommand: "email-security doctor",
   },
 } as const satisfies Explanations;

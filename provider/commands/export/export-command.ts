@@ -38,15 +38,15 @@ export function createExportCommand(): Command {
     {
       examples: [
         {
-          does: "Export an existing tenant into settings files",
+          purpose: "Export an existing tenant into settings files",
           line: "export --to settings --own-domains acme.example,acme.com",
         },
         {
-          does: "Import into a program of single entries with `pulumi import`",
+          purpose: "Import into a program of single entries with `pulumi import`",
           line: "export --pulumi-import import.json",
         },
         {
-          does: "Import as two whole lists with `pulumi import`",
+          purpose: "Import as two whole lists with `pulumi import`",
           line: "export --pulumi-import import.json --whole-lists",
         },
       ],

@@ -72,10 +72,10 @@ export function createFindCommand(): Command {
   addOutputOptions(command, FORMATS).action(wrapAction(runFindCommand));
   return addHelp(command, {
     examples: [
-      { does: "Search the files and the tenant of the environment", line: "find evil.example" },
-      { does: "Search all tenants, and print a table", line: "find evil.example 192.0.2.7 --all --format csv" },
+      { purpose: "Search the files and the tenant of the environment", line: "find evil.example" },
+      { purpose: "Search all tenants, and print a table", line: "find evil.example 192.0.2.7 --all --format csv" },
       {
-        does: "Show which entry takes precedence for a sender, in some tenants",
+        purpose: "Show which entry takes precedence for a sender, in some tenants",
         line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
       },
     ],

@@ -18,9 +18,9 @@ export function createFleetCommand(): Command {
       .addCommand(createFleetSiteCommand()),
     {
       examples: [
-        { does: "Show which tenants differ from their files", line: "fleet status" },
-        { does: "Show the same for a script", line: "fleet status --format json" },
-        { does: "Write the status and all settings as a static site", line: "fleet site site" },
+        { purpose: "Show which tenants differ from their files", line: "fleet status" },
+        { purpose: "Show the same for a script", line: "fleet status --format json" },
+        { purpose: "Write the status and all settings as a static site", line: "fleet site site" },
       ],
       exits: {},
     },
@@ -37,13 +37,13 @@ function createFleetStatusCommand(): Command {
   );
   return addHelp(addOutputOptions(addFleetReadOptions(command), FORMATS).action(wrapAction(runFleetStatusCommand)), {
     examples: [
-      { does: "Check all tenants of tenants.yaml", line: "fleet status" },
+      { purpose: "Check all tenants of tenants.yaml", line: "fleet status" },
       {
-        does: "Check some tenants, and show what expires within six weeks",
+        purpose: "Check some tenants, and show what expires within six weeks",
         line: "fleet status --label ring=canary --within 6w",
       },
       {
-        does: "Write the status as Markdown and JSON, and send notices of new findings, as a nightly job does",
+        purpose: "Write the status as Markdown and JSON, and send notices of new findings, as a nightly job does",
         line: "fleet status --output fleet.md --output fleet.json --notify sent.json",
       },
     ],

@@ -31,11 +31,11 @@ export function createFleetSiteCommand(): Command {
     {
       examples: [
         {
-          does: "Write a site for all tenants of tenants.yaml, to open in a browser from its directory",
+          purpose: "Write a site for all tenants of tenants.yaml, to open in a browser from its directory",
           line: "fleet site site",
         },
         {
-          does: "Write the site, and the status for an issue, as a nightly job does",
+          purpose: "Write the site, and the status for an issue, as a nightly job does",
           line: "fleet site site --output fleet.md",
         },
       ],

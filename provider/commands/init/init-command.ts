@@ -29,12 +29,12 @@ export function createInitCommand(): Command {
       .action(wrapAction(runInitCommand)),
     {
       examples: [
-        { does: "Create a repository with pipelines for GitHub", line: "init acme --ci github" },
+        { purpose: "Create a repository with pipelines for GitHub", line: "init acme --ci github" },
         {
-          does: "Use a directory of a larger git repository, with the pipelines at its top",
+          purpose: "Use a directory of a larger git repository, with the pipelines at its top",
           line: "init infra/mail --name acme",
         },
-        { does: "Start from an existing tenant, so that the first plan is empty", line: "init acme --from-tenant" },
+        { purpose: "Start from an existing tenant, so that the first plan is empty", line: "init acme --from-tenant" },
       ],
       exits: {
         0: "The files are written",

@@ -46,15 +46,15 @@ export function createLintCommand(): Command {
     {
       examples: [
         {
-          does: "Check all files of a directory for code scanning, and fail on warnings",
+          purpose: "Check all files of a directory for code scanning, and fail on warnings",
           line: "lint settings --output lint.sarif --fail-on warning",
         },
         {
-          does: "Check approvals in a pipeline, once a change is reviewed",
+          purpose: "Check approvals in a pipeline, once a change is reviewed",
           line: "lint --approvals reviews.json --base origin/main --author dana-reyes",
         },
         {
-          does: "Check as of a future day, to find what will have expired",
+          purpose: "Check as of a future day, to find what will have expired",
           line: "lint settings/acme.yaml --today 2026-12-31",
         },
       ],

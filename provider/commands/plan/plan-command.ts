@@ -39,12 +39,12 @@ export function createPlanCommand(): Command {
       .action(wrapAction(runPlanCommand)),
     {
       examples: [
-        { does: "Compare with the stack's last run", line: "plan settings/acme.yaml --stack acme" },
+        { purpose: "Compare with the stack's last run", line: "plan settings/acme.yaml --stack acme" },
         {
-          does: "Write a comment for a pull request, and the plan that `apply` enforces",
+          purpose: "Write a comment for a pull request, and the plan that `apply` enforces",
           line: "plan --stack acme --output plan.md --output plan.json --fail-on risk",
         },
-        { does: "Plan any Pulumi program from its preview", line: "plan --from-preview" },
+        { purpose: "Plan any Pulumi program from its preview", line: "plan --from-preview" },
       ],
       exits: {
         0: "There are no changes",

@@ -36,10 +36,10 @@ export function createReviewCommand(): Command {
       .addCommand(createReviewDropCommand()),
     {
       examples: [
-        { does: "List the settings of a tenant that need a review", line: "review settings/acme.yaml" },
-        { does: "Write a report for an issue, as a monthly job does", line: "review --output review.md" },
+        { purpose: "List the settings of a tenant that need a review", line: "review settings/acme.yaml" },
+        { purpose: "Write a report for an issue, as a monthly job does", line: "review --output review.md" },
         {
-          does: "Check a quarter's mail, and write a page with filters",
+          purpose: "Check a quarter's mail, and write a page with filters",
           line: "review --days 90 --output review.html",
         },
       ],

@@ -26,9 +26,9 @@ export function createReviewKeepCommand(): Command {
     ),
     {
       examples: [
-        { does: "Keep an allow entry", line: 'review keep partner.example --reason "in use"' },
+        { purpose: "Keep an allow entry", line: 'review keep partner.example --reason "in use"' },
         {
-          does: "Set a new owner, and open a pull request",
+          purpose: "Set a new owner, and open a pull request",
           line: 'review keep partner.example --reason "in use" --owner lena@acme.example --pr',
         },
       ],
@@ -49,11 +49,11 @@ export function createReviewExtendCommand(): Command {
     {
       examples: [
         {
-          does: "Extend an allow entry by 90 days",
+          purpose: "Extend an allow entry by 90 days",
           line: 'review extend partner.example --for 90d --reason "renewed"',
         },
         {
-          does: "Extend until a date, and commit the change",
+          purpose: "Extend until a date, and commit the change",
           line: 'review extend partner.example --for 2027-03-31 --reason "contract" --commit',
         },
       ],
@@ -74,9 +74,9 @@ export function createReviewDropCommand(): Command {
     ),
     {
       examples: [
-        { does: "Remove a deny entry", line: 'review drop evil.example --reason "long gone"' },
+        { purpose: "Remove a deny entry", line: 'review drop evil.example --reason "long gone"' },
         {
-          does: "Remove it from the baseline, and open a pull request",
+          purpose: "Remove it from the baseline, and open a pull request",
           line: 'review drop evil.example --baseline --reason "long gone" --pr',
         },
       ],

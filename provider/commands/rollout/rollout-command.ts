@@ -92,11 +92,11 @@ export function createRolloutCommand(): Command {
   return addHelp(command, {
     examples: [
       {
-        does: "Show the plan for all tenants, and write it for a pull request; nothing is changed",
+        purpose: "Show the plan for all tenants, and write it for a pull request; nothing is changed",
         line: "rollout tenants.yaml --output comment.md --output plan.html",
       },
-      { does: "Apply exactly the reviewed plan", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
-      { does: "Continue past a gate, or after an interruption", line: "rollout resume" },
+      { purpose: "Apply exactly the reviewed plan", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
+      { purpose: "Continue past a gate, or after an interruption", line: "rollout resume" },
     ],
     exits: ROLLOUT_EXIT_CODES,
   });

@@ -40,9 +40,9 @@ export function createRolloutHistoryCommands(): readonly Command[] {
         .action(wrapAction(runHistoryCommand)),
       {
         examples: [
-          { does: "List the newest 20 rollouts", line: "rollout history" },
+          { purpose: "List the newest 20 rollouts", line: "rollout history" },
           {
-            does: "List the changes of a tenant in this month",
+            purpose: "List the changes of a tenant in this month",
             line: "rollout history --tenant acme --since 2026-11-01",
           },
         ],
@@ -58,9 +58,9 @@ export function createRolloutHistoryCommands(): readonly Command[] {
         .action(wrapAction(runShowCommand)),
       {
         examples: [
-          { does: "Show the whole record", line: "rollout show 20261121-0800-7f3a91" },
+          { purpose: "Show the whole record", line: "rollout show 20261121-0800-7f3a91" },
           {
-            does: "Show the changes of one tenant",
+            purpose: "Show the changes of one tenant",
             line: "rollout show 20261121-0800-7f3a91 --tenant acme --all",
           },
         ],
@@ -76,9 +76,9 @@ export function createRolloutHistoryCommands(): readonly Command[] {
         .action(wrapAction(runDiffCommand)),
       {
         examples: [
-          { does: "Show what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
+          { purpose: "Show what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
           {
-            does: "Write the differences for a ticket",
+            purpose: "Write the differences for a ticket",
             line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --output diff.md",
           },
         ],

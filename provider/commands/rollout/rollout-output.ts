@@ -51,7 +51,7 @@ export function formatRolloutList(rollouts: readonly ListedRollout[]): string {
   );
   const width = Math.max(...states.map((state) => state.length));
   const lines = rollouts.map(({ record: { id, spec, reason }, tally }, index) => {
-    const modeText = spec.task === undefined ? "" : `, ${MODE_TEXTS[spec.task].does}`;
+    const modeText = spec.task === undefined ? "" : `, ${MODE_TEXTS[spec.task].purpose}`;
     const rollbackText = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
     const sourceText = `${spec.source}${modeText}${rollbackText}`;
     return `${id}  ${(states[index] ?? "").padEnd(width)}  ${formatTenantCounts(tally)} of ${sourceText}${reason === undefined ? "" : `: ${reason}`}`;

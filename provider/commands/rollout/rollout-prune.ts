@@ -24,8 +24,8 @@ export function createRolloutPruneCommand(): Command {
       .action(wrapAction(runPruneCommand)),
     {
       examples: [
-        { does: "List what would be removed", line: "rollout prune --older-than 180d" },
-        { does: "Prune the old rollouts", line: "rollout prune --older-than 180d --yes" },
+        { purpose: "List what would be removed", line: "rollout prune --older-than 180d" },
+        { purpose: "Prune the old rollouts", line: "rollout prune --older-than 180d --yes" },
       ],
       exits: {
         0: "The old rollouts are pruned, or there are none",

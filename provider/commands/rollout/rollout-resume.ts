@@ -21,9 +21,9 @@ export function createRolloutResumeCommand(): Command {
       .action(wrapAction(runResumeCommand)),
     {
       examples: [
-        { does: "Resume the newest rollout that can be resumed", line: "rollout resume" },
+        { purpose: "Resume the newest rollout that can be resumed", line: "rollout resume" },
         {
-          does: "Resume a rollout, and pause again after the wave early",
+          purpose: "Resume a rollout, and pause again after the wave early",
           line: "rollout resume 20261121-0800-7f3a91 --until early",
         },
       ],

@@ -47,9 +47,9 @@ export function createRollbackCommand(): Command {
       .action(wrapAction(runRollbackCommand)),
     {
       examples: [
-        { does: "Show what would be rolled back", line: "rollout rollback" },
-        { does: "Roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
-        { does: "Return to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
+        { purpose: "Show what would be rolled back", line: "rollout rollback" },
+        { purpose: "Roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
+        { purpose: "Return to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
       ],
       exits: ROLLBACK_EXIT_CODES,
     },

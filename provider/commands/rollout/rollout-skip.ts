@@ -32,10 +32,10 @@ export function createRolloutSkipCommand(): Command {
     {
       examples: [
         {
-          does: "Skip a tenant in all rollouts",
+          purpose: "Skip a tenant in all rollouts",
           line: 'rollout skip t003 --reason "its key is refused, OPS-412"',
         },
-        { does: "List the skipped tenants, with the reasons", line: "rollout skip" },
+        { purpose: "List the skipped tenants, with the reasons", line: "rollout skip" },
       ],
       exits: {
         0: "The tenants are skipped, or were already; or the list is printed",
@@ -54,8 +54,8 @@ export function createRolloutUnskipCommand(): Command {
       .action(wrapAction(runUnskipCommand)),
     {
       examples: [
-        { does: "Include a tenant again", line: "rollout unskip t003" },
-        { does: "Include all tenants again", line: "rollout unskip '*'" },
+        { purpose: "Include a tenant again", line: "rollout unskip t003" },
+        { purpose: "Include all tenants again", line: "rollout unskip '*'" },
       ],
       exits: { 0: "The tenants are no longer skipped", 1: "An error occurred; nothing was changed" },
     },

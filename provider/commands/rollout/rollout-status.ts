@@ -23,9 +23,9 @@ export function createRolloutStatusCommand(): Command {
       .action(wrapAction(runRolloutStatusCommand)),
     {
       examples: [
-        { does: "Show the newest rollout", line: "rollout status" },
-        { does: "List all rollouts of the journal", line: "rollout status --list" },
-        { does: "Show a rollout for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
+        { purpose: "Show the newest rollout", line: "rollout status" },
+        { purpose: "List all rollouts of the journal", line: "rollout status --list" },
+        { purpose: "Show a rollout for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
       ],
       exits: {
         0: "All tenants match their files, except skipped ones",

@@ -18,8 +18,8 @@ export function createRolloutStopCommand(): Command {
       .action(wrapAction(runStopCommand)),
     {
       examples: [
-        { does: "Stop the newest running rollout", line: "rollout stop" },
-        { does: "Stop a specific rollout", line: "rollout stop 20261121-0800-7f3a91" },
+        { purpose: "Stop the newest running rollout", line: "rollout stop" },
+        { purpose: "Stop a specific rollout", line: "rollout stop 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout starts no more tenants", 1: "An error occurred" },
     },
@@ -36,8 +36,8 @@ export function createRolloutAbandonCommand(): Command {
       .action(wrapAction(runAbandonCommand)),
     {
       examples: [
-        { does: "Abandon the newest unfinished rollout", line: "rollout abandon" },
-        { does: "Abandon a specific rollout", line: "rollout abandon 20261121-0800-7f3a91" },
+        { purpose: "Abandon the newest unfinished rollout", line: "rollout abandon" },
+        { purpose: "Abandon a specific rollout", line: "rollout abandon 20261121-0800-7f3a91" },
       ],
       exits: { 0: "The rollout is abandoned", 1: "An error occurred; nothing was changed" },
     },

@@ -36,12 +36,12 @@ export function createSandboxCommand(): Command {
       .action(runSandboxCommand),
     {
       examples: [
-        { does: "Run it with fictional tenants, until Ctrl-C", line: "sandbox" },
+        { purpose: "Run it with fictional tenants, until Ctrl-C", line: "sandbox" },
         {
-          does: "Keep empty lists between runs",
+          purpose: "Keep empty lists between runs",
           line: "sandbox --scenario empty --data sandbox.db --port 8080",
         },
-        { does: "Test how a program handles a rate limit", line: "sandbox --rate-limit 10/s --retry-after date" },
+        { purpose: "Test how a program handles a rate limit", line: "sandbox --rate-limit 10/s --retry-after date" },
       ],
       exits: {
         0: "It was stopped on request",

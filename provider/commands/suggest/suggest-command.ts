@@ -31,12 +31,12 @@ export function createSuggestCommand(): Command {
       .action(wrapAction(runSuggestCommand)),
     {
       examples: [
-        { does: "Show the suggestions and the patch", line: "suggest settings/acme.yaml" },
+        { purpose: "Show the suggestions and the patch", line: "suggest settings/acme.yaml" },
         {
-          does: "Suggest only VIPs and denies, from the mail of the last week",
+          purpose: "Suggest only VIPs and denies, from the mail of the last week",
           line: "suggest --only vip deny --days 7",
         },
-        { does: "Write the suggestions into the files", line: "suggest --write" },
+        { purpose: "Write the suggestions into the files", line: "suggest --write" },
       ],
       exits: {
         0: "There are no suggestions, or all were written",

@@ -34,11 +34,11 @@ export function createTenantCommand(): Command {
     {
       examples: [
         {
-          does: "Add a tenant, with its current settings as its settings file",
+          purpose: "Add a tenant, with its current settings as its settings file",
           line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
         },
-        { does: "Remove it again; its settings at the service stay unchanged", line: "tenant remove acme" },
-        { does: "Rename it; it keeps its stack", line: "tenant rename t001 acme" },
+        { purpose: "Remove it again; its settings at the service stay unchanged", line: "tenant remove acme" },
+        { purpose: "Rename it; it keeps its stack", line: "tenant rename t001 acme" },
       ],
       exits: {},
     },
@@ -103,11 +103,11 @@ function createTenantAddCommand(): Command {
   return addHelp(command.action(wrapAction(runTenantAddCommand)), {
     examples: [
       {
-        does: "Show what would be written, and what a first rollout would do",
+        purpose: "Show what would be written, and what a first rollout would do",
         line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY --dry-run",
       },
       {
-        does: "Use the defaults of tenants.yaml, add the tenant to the canary wave, and have it reviewed",
+        purpose: "Use the defaults of tenants.yaml, add the tenant to the canary wave, and have it reviewed",
         line: "tenant add acme --wave canary --pr",
       },
     ],

@@ -46,9 +46,9 @@ export function createTenantRemoveCommand(): Command {
   addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return addHelp(command.action(wrapAction(runTenantRemoveCommand)), {
     examples: [
-      { does: "Show what would be removed", line: "tenant remove acme --dry-run" },
-      { does: "Remove it from the files, and have the change reviewed", line: "tenant remove acme --pr" },
-      { does: "Show what --destroy would remove at the service", line: "tenant remove acme --destroy" },
+      { purpose: "Show what would be removed", line: "tenant remove acme --dry-run" },
+      { purpose: "Remove it from the files, and have the change reviewed", line: "tenant remove acme --pr" },
+      { purpose: "Show what --destroy would remove at the service", line: "tenant remove acme --destroy" },
     ],
     exits: {
       0: "The tenant is removed from the files, and the requested options are done",

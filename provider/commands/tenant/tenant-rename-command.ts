@@ -26,10 +26,10 @@ export function createTenantRenameCommand(): Command {
   addWriteOptions(addJournalOption(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return addHelp(command.action(wrapAction(runTenantRenameCommand)), {
     examples: [
-      { does: "Show what would be written", line: "tenant rename t001 acme --dry-run" },
-      { does: "Rename a tenant, and have the change reviewed", line: "tenant rename t001 acme --pr" },
+      { purpose: "Show what would be written", line: "tenant rename t001 acme --dry-run" },
+      { purpose: "Rename a tenant, and have the change reviewed", line: "tenant rename t001 acme --pr" },
       {
-        does: "Give a tenant that was renamed by hand its former stack",
+        purpose: "Give a tenant that was renamed by hand its former stack",
         line: "tenant rename t001 acme",
       },
     ],

@@ -51,9 +51,9 @@ export function createWhyCommand(): Command {
   addOutputOptions(command, FORMATS).action(wrapAction(runWhyCommand));
   return addHelp(command, {
     examples: [
-      { does: "Show who allowed a sender, when and why", line: "why partner.example settings/acme.yaml" },
-      { does: "Show the history at one of several tenants", line: "why partner.example --tenant acme" },
-      { does: "Print Markdown for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
+      { purpose: "Show who allowed a sender, when and why", line: "why partner.example settings/acme.yaml" },
+      { purpose: "Show the history at one of several tenants", line: "why partner.example --tenant acme" },
+      { purpose: "Print Markdown for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
     ],
     exits: {
       0: "The whole history is printed",

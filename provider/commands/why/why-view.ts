@@ -60,7 +60,7 @@ export function buildWhyView(story: WhyStory): WhyView {
     {
       title: ["Not known"],
       lines: toLines(
-        missing.map((item) => [{ given: item, isSentence: true }]),
+        missing.map((item) => [{ untrusted: item, isSentence: true }]),
         "",
       ),
     },

@@ -30,8 +30,8 @@ export function createWorkerCommand(): Command {
       .action(wrapAction(runWorkerCommand)),
     {
       examples: [
-        { does: "Use the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
-        { does: "Change two tenants at a time", line: "worker --max-concurrent 2" },
+        { purpose: "Use the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
+        { purpose: "Change two tenants at a time", line: "worker --max-concurrent 2" },
       ],
       exits: {
         0: "It was stopped on request",

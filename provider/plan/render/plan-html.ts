@@ -43,7 +43,7 @@ export function renderPlanHtml(plan: Plan): string {
 <p class="source">${renderHtmlText(view.source)}</p>
 </header>
 <main>
-${renderStatusBanner(view.mood, view.verdict, view.headline)}
+${renderStatusBanner(view.status, view.verdict, view.headline)}
 ${renderTalliesHtml(view.tallies)}
 ${renderBlockersHtml(view.blockers)}
 ${renderOverrides(view)}
@@ -244,7 +244,7 @@ const CHART_LABELS: ReadonlySet<string> = new Set(["actions"]);
 
 function shortenText(text: SafeText): SafeText {
   return text.map((label) =>
-    typeof label === "string" ? label : { ...label, given: excerpt(toSingleLine(label.given), 160) },
+    typeof label === "string" ? label : { ...label, untrusted: excerpt(toSingleLine(label.untrusted), 160) },
   );
 }
 
@@ -344,7 +344,7 @@ function renderAsides(view: PlanView): Html {
   })}${renderPlanAside("Unmanaged", unmanaged.map(describeUnmanaged), {
     hidden: (count) => describeHiddenUnmanaged(unmanaged.slice(-count)),
   })}${renderPlanAside("Denies without a matching threat", unmatchedDenies?.keys.map(describeValue) ?? [], {
-    first: unmatchedDenies?.words,
+    first: unmatchedDenies?.text,
   })}${renderPlanAside("Data used", basis, { isOpen: true })}`;
 }
 

@@ -128,7 +128,7 @@ function buildSections(view: PlanView, fullListHint: string): MarkdownSection[] 
       "Denies without a matching threat",
       unmatchedDenies?.keys.map(describeValue) ?? [],
       undefined,
-      unmatchedDenies?.words,
+      unmatchedDenies?.text,
     ),
   ].flat();
 }
@@ -164,18 +164,18 @@ function formatPlanHeader({ tenant, ...view }: PlanView): string {
 export function renderPlanHeader(
   subjectText: string,
   {
-    mood,
+    status,
     verdict,
     headline,
     summary,
     tallies,
-  }: Pick<PlanView, "mood" | "verdict" | "headline" | "summary" | "tallies">,
+  }: Pick<PlanView, "status" | "verdict" | "headline" | "summary" | "tallies">,
 ): string {
   return [
     PLAN_COMMENT_MARKER,
     `## Email security plan ${subjectText}`,
     "",
-    `> [!${ALERT_TYPES[mood]}]`,
+    `> [!${ALERT_TYPES[status]}]`,
     `> **${verdict}.** ${renderMarkdownText(headline, { limit: 60 })}`,
     "",
     `**${summary}** ${formatOtherCounts({ tallies })}`,

@@ -42,7 +42,7 @@ export function renderPlanText(
   page.addText(safeText`Plan for ${view.tenant}`, { style: "bold" });
   page.addText(view.source, { style: "dim" });
   page.addBlankLine();
-  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: STATUS_STYLES[view.mood] });
+  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: STATUS_STYLES[view.status] });
   page.addText([[view.summary, formatOtherCounts(view)].join(" ")], { style: "bold" });
   for (const { code, message } of view.blockers) {
     page.addHeading(safeText`Refused by ${untrusted(code)}`, "red");
@@ -88,7 +88,7 @@ export function renderPlanText(
   );
   if (view.unmatchedDenies !== undefined) {
     page.addHeading(["Denies without a matching threat"]);
-    page.addText(view.unmatchedDenies.words, { indent: INDENT });
+    page.addText(view.unmatchedDenies.text, { indent: INDENT });
     const keys = view.unmatchedDenies.keys.slice(0, asideLimit).map(describeValue);
     const hiddenCount = view.unmatchedDenies.keys.length - keys.length;
     page.addText(joinTexts(hiddenCount > 0 ? [...keys, [`and ${formatNumber(hiddenCount)} more`]] : keys, ", "), {

@@ -33,7 +33,7 @@ import { CHANGE_SIGNS, describeEntryKind, formatListName } from "./plan-descript
  * what does the mail evidence say, who requested it, what is unmanaged, what is it based on.
  */
 export interface PlanView {
-  readonly mood: PlanStatus;
+  readonly status: PlanStatus;
   /** The plan's status in one or two words: `Refused`, `Danger`. */
   readonly verdict: string;
   readonly headline: SafeText;
@@ -56,7 +56,7 @@ export interface PlanView {
   readonly unmanaged: readonly UnmanagedItem[];
   readonly expired: readonly ExpiredItem[];
   /** Denies that matched no threat; absent without a backtest. */
-  readonly unmatchedDenies?: { readonly words: SafeText; readonly keys: readonly string[] };
+  readonly unmatchedDenies?: { readonly text: SafeText; readonly keys: readonly string[] };
   readonly basis: readonly SafeText[];
   /** Says how to list the unmanaged entries; empty if there are none. */
   readonly unmanagedNote: SafeText;
@@ -102,7 +102,7 @@ export function buildPlanView(plan: Plan): PlanView {
     changeViews.length > 0,
   );
   return {
-    mood: status,
+    status,
     verdict: getPlanVerdict(status, plan.evidence.complete),
     headline: formatHeadline(plan, dangers.length, accepted.length, warnings.length),
     tenant: safeText`${untrusted(plan.tenant.name)} at ${untrusted(plan.tenant.host)}`,
@@ -265,7 +265,7 @@ function getUnmatchedDenies({ backtest, evidence }: Plan): Pick<PlanView, "unmat
     evidence.days,
     "day",
   )}. That alone isn't a reason to remove one.`;
-  return { unmatchedDenies: { words: text, keys } };
+  return { unmatchedDenies: { text, keys } };
 }
 
 function describeBasis({ evidence, backtest }: Plan): SafeText[] {

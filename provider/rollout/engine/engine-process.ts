@@ -32,7 +32,7 @@ let currentCommand: EngineCommand | undefined;
 /** Whether the current tenant was cancelled. */
 let isCancelled = false;
 /** Longer than the CLI takes to finish after an interrupt. */
-const GRACE_MS = 15_000;
+const GRACE_PERIOD_MS = 15_000;
 
 process.on("message", (message: EngineRequest) => {
   if (message.kind === "cancel") cancelCommand();
@@ -46,7 +46,7 @@ process.on("disconnect", () => {
   setTimeout(() => {
     currentCommand?.kill();
     process.exit(1);
-  }, GRACE_MS);
+  }, GRACE_PERIOD_MS);
 });
 // A killed CLI drops its connections. Its exit code already reports that.
 process.on("uncaughtException", () => {});
@@ -95,7 +95,7 @@ async function loadAttachedProvider(): Promise<typeof AttachedProvider | undefin
 }
 
 async function runPulumiUp(request: UpRequest): Promise<UpResult> {
-  const { stack, directory, environment, resource, today, provider, marker } = request;
+  const { stack, directory, environment, resourceName, today, provider, marker } = request;
   const command = new EngineCommand(request);
   currentCommand = command;
   const errors = new Set<string>();
@@ -104,13 +104,13 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
     const buildProgram = (file: string) => async () => {
       const lists =
         provider === "dynamic"
-          ? getListResources(new TenantSettings(resource, { file, today }))
-          : [new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true)];
+          ? getListResources(new TenantSettings(resourceName, { file, today }))
+          : [new ComponentResource(TENANT_SETTINGS_TYPE, resourceName, { file, today }, {}, true)];
       if (marker === undefined) return {};
       // The tenant's current identity is known only after the lists are written.
-      const written = all(lists.map(({ urn }) => urn));
+      const urnsAfterWrite = all(lists.map(({ urn }) => urn));
       return {
-        [MARKER_OUTPUT]: written.apply(() => addRecordedIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
+        [MARKER_OUTPUT]: urnsAfterWrite.apply(() => addRecordedIdentity(marker, environment[IDENTITY_FILE_VARIABLE])),
       };
     };
     const workspace = await LocalWorkspace.create({
@@ -121,8 +121,8 @@ async function runPulumiUp(request: UpRequest): Promise<UpResult> {
     const stackHandle = await selectOrCreateStack(request, workspace);
     const onEvent = (event: EngineEvent): void => collectError(event, errors);
     setPlanEnvironment(environment);
-    if (request.firstSettings !== undefined) {
-      await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.firstSettings) });
+    if (request.importSettings !== undefined) {
+      await stackHandle.up({ refresh: true, onEvent, program: buildProgram(request.importSettings) });
     }
     const { targets } = request;
     await stackHandle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });

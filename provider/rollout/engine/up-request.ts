@@ -6,12 +6,12 @@ export interface UpRequest {
   readonly isExistingStack: boolean;
   /** Whether an engine may have been killed in this stack, so that its state needs a check. */
   readonly shouldCheckPending: boolean;
-  readonly resource: string;
+  readonly resourceName: string;
   readonly provider: ProviderKind;
   /** The settings file, relative to `directory`. */
   readonly settings: string;
   /** A settings file to apply first. It changes nothing at the service. */
-  readonly firstSettings?: string;
+  readonly importSettings?: string;
   /** The URNs of the only resources that the run may change. The run then doesn't refresh, so other differences remain. */
   readonly targets?: readonly string[];
   /** The marker of the stack's last rollout, to store in its state. Absent: none. */

@@ -124,8 +124,8 @@ async function executeStep(
         ? await journal.setWaveState(id, step.wave, "running")
         : await journal.stop(id, blockReason);
     }
-    case "release":
-      return await journal.release(id, step.wave, step.tenants, queue);
+    case "dispatch":
+      return await journal.dispatch(id, step.wave, step.tenants, queue);
     case "soak":
       return await journal.setWaveState(id, step.wave, "soaking", { soakUntilMs: step.untilMs });
     case "check": {

@@ -27,7 +27,7 @@ export function createJournaledJob(
   changeTenant: TenantChangeHandler,
 ): JobHandler {
   return async (job: Job, signal: AbortSignal) => {
-    const claimed = await journal.begin(job, worker);
+    const claimed = await journal.claim(job, worker);
     if (claimed === undefined) return;
     const { previousWorker } = claimed;
     if (previousWorker !== undefined)

@@ -133,10 +133,10 @@ async function applyPlan(
       stack: target.stack,
       isExistingStack: summary.isStackThere,
       shouldCheckPending: attempt > 1 || summary.isStackPending === true,
-      resource: summary.resource,
+      resourceName: summary.resource,
       provider: summary.provider ?? "dynamic",
       settings: target.settings,
-      ...(summary.first === undefined ? {} : { firstSettings: summary.first }),
+      ...(summary.importSettings === undefined ? {} : { importSettings: summary.importSettings }),
       ...(only === undefined ? {} : { targets: only.targets }),
       ...omitUndefined({ marker: buildStackMarker(claimed) }),
       today: spec.today,
@@ -153,7 +153,7 @@ async function applyPlan(
         [PLAN_FILE_VARIABLE]: planFile,
         [PLAN_DIGEST_VARIABLE]: digest,
         [IDENTITY_FILE_VARIABLE]: join(scratch.path, "identity.json"),
-        ...(summary.first === undefined ? {} : { [PRECEDING_FILE_VARIABLE]: summary.first }),
+        ...(summary.importSettings === undefined ? {} : { [PRECEDING_FILE_VARIABLE]: summary.importSettings }),
       }),
     };
     const stack = { project: spec.project, stack: target.stack, ...workspace };
@@ -190,7 +190,7 @@ async function applyPlan(
       }
     }
     if (!result.ok) throw toProviderError(describeTruncatedState(getStackFiles(stack)) ?? result.message);
-    const { left, identity } = await verifyPlan(target, key, parsePlan(plan, "the plan"), requestContext);
+    const { mismatches, identity } = await verifyPlan(target, key, parsePlan(plan, "the plan"), requestContext);
     // A tenant that was empty at planning time is identified by its present content.
     if (identity !== undefined) {
       try {
@@ -201,7 +201,7 @@ async function applyPlan(
         if (!isStorageError(error)) throw error;
       }
     }
-    if (left.length > 0) throw buildNotConvergedError(target, left);
+    if (mismatches.length > 0) throw buildNotConvergedError(target, mismatches);
   } finally {
     grant.revoke();
   }

@@ -13,16 +13,16 @@ import { skipIfActive } from "./skips";
 
 /** Records the jobs of a rollout's tenants: their dispatch, start, outcome and reset. */
 export abstract class JobJournal extends JournalReader {
-  protected readonly now: () => number;
+  protected readonly clock: () => number;
 
-  /** @param now the clock, in milliseconds since 1970. */
-  protected constructor(database: Database, now: () => number) {
+  /** @param clock the current time, in milliseconds since 1970. */
+  protected constructor(database: Database, clock: () => number) {
     super(database);
-    this.now = now;
+    this.clock = clock;
   }
 
   /** Resets tenants that a dead process had started. Only the process that holds the rollout and runs its tenants itself may call this. */
-  async reclaim(id: string): Promise<void> {
+  async resetInterrupted(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
       [id],
@@ -30,15 +30,15 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Marks tenants as released and enqueues their jobs. Releases fewer if other rollouts or another coordinator of this
-   * rollout have taken the capacity. Releases none after a person requested a stop.
+   * Marks tenants as released and enqueues their jobs. Dispatches fewer if other rollouts or another coordinator of
+   * this rollout have taken the capacity. Dispatches none after a person requested a stop.
    */
-  async release(id: string, wave: number, names: readonly string[], queue: JobQueue): Promise<void> {
+  async dispatch(id: string, wave: number, names: readonly string[], queue: JobQueue): Promise<void> {
     const record = await this.getRollout(id);
     await this.database.transaction(async (transaction) => {
-      // Serializes releases across all rollouts, so that no two take the same capacity of a service.
+      // Serializes dispatches across all rollouts, so that no two take the same capacity of a service.
       if (transaction.dialect === "postgres") {
-        await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
+        await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-dispatch'))");
       }
       const slotsByAddress = new Map(await countFreeSlots(transaction, record.spec));
       const availableSlots = await countFreeWaveSlots(transaction, record, wave);
@@ -58,7 +58,7 @@ export abstract class JobJournal extends JournalReader {
           id,
           name,
         ]);
-        jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
+        jobs.push({ rollout: id, wave, tenant: name, retryRound: Number(row["round"]) });
       }
       await queue.enqueue(transaction, jobs);
     });
@@ -76,7 +76,7 @@ export abstract class JobJournal extends JournalReader {
         rollout: id,
         wave: Number(row["wave"]),
         tenant: String(row["name"]),
-        round: Number(row["round"]),
+        retryRound: Number(row["round"]),
       }));
       await queue.enqueue(transaction, jobs);
     });
@@ -84,13 +84,13 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Starts a tenant.
+   * Claims a tenant's job, which starts the tenant.
    *
    * @param worker the worker: `host:pid`.
    * @returns undefined if the tenant is finished or was skipped, or if a retry replaced this job.
    */
-  async begin(job: Job, worker: string): Promise<ClaimedJob | undefined> {
-    const now = this.now();
+  async claim(job: Job, worker: string): Promise<ClaimedJob | undefined> {
+    const now = this.clock();
     return await this.database.transaction(async (transaction) => {
       const [previous] = await transaction.query(
         "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
@@ -102,7 +102,7 @@ export abstract class JobJournal extends JournalReader {
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
          RETURNING target, attempt, plan, digest, summary`,
-        [job.rollout, job.tenant, job.round, worker, now],
+        [job.rollout, job.tenant, job.retryRound, worker, now],
       );
       if (row === undefined) return undefined;
       const { spec, seq = 0 } = await readRolloutRecord(transaction, job.rollout);
@@ -136,7 +136,7 @@ export abstract class JobJournal extends JournalReader {
    * @returns false if another worker has reclaimed the tenant. This result is then discarded.
    */
   async finish({ job, attempt, spec }: ClaimedJob, error: TenantError | undefined): Promise<boolean> {
-    const now = this.now();
+    const now = this.clock();
     const state = error === undefined ? "done" : "failed";
     return await this.database.transaction(async (transaction) => {
       const [row] = await transaction.query(
@@ -209,6 +209,6 @@ export abstract class JobJournal extends JournalReader {
   }
 
   protected async appendEvent(transaction: Queryable, id: string, event: RolloutEventData): Promise<void> {
-    await appendEvent(transaction, id, event, this.now());
+    await appendEvent(transaction, id, event, this.clock());
   }
 }

@@ -40,7 +40,7 @@ export class Journal extends JobJournal {
 
   /** Creates a rollout whose tenants are still to be planned. Returns its id, which begins with the date. */
   async create(spec: RolloutSpec, targets: readonly Target[]): Promise<string> {
-    const now = this.now();
+    const now = this.clock();
     const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
     const positionByTenant = new Map(
       spec.waves.flatMap(({ tenants }, wave) =>
@@ -144,7 +144,7 @@ export class Journal extends JobJournal {
       rollsBack?: { readonly id: string; readonly reason: string };
     },
   ): Promise<void> {
-    const now = this.now();
+    const now = this.clock();
     await this.database.transaction(async (transaction) => {
       const sequence = Math.max(seq, (await readLastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
@@ -174,7 +174,7 @@ export class Journal extends JobJournal {
   async updateTargets(id: string, current: CurrentTargets): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await updateTargets(transaction, id, current);
-      await applySkips(transaction, id, this.now(), "now", current.excludedStacks);
+      await applySkips(transaction, id, this.clock(), "now", current.excludedStacks);
     });
   }
 
@@ -188,7 +188,7 @@ export class Journal extends JobJournal {
     state: WaveState,
     details: { readonly soakUntilMs?: number; readonly health?: { isHealthy: boolean; message: string } } = {},
   ): Promise<void> {
-    const now = this.now();
+    const now = this.clock();
     const { spec } = await this.getRollout(id);
     const { name = "", tenants = [] } = spec.waves[position] ?? {};
     const { soakUntilMs, health } = details;
@@ -247,7 +247,7 @@ export class Journal extends JobJournal {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = CASE WHEN started_at > $3 THEN started_at ELSE $3 END WHERE id = $1",
-        [id, reason, this.now()],
+        [id, reason, this.clock()],
       );
       await this.appendEvent(transaction, id, { kind: "stopped", reason });
     });
@@ -288,7 +288,7 @@ export class Journal extends JobJournal {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = CASE WHEN started_at > $2 THEN started_at ELSE $2 END WHERE id = $1",
-        [id, this.now()],
+        [id, this.clock()],
       );
       const { done, unchanged, failed, skipped } = sumCounts((await countTenantsByWave(transaction, id)).values());
       await this.appendEvent(transaction, id, {
@@ -307,7 +307,7 @@ export class Journal extends JobJournal {
   ): Promise<void> {
     await transaction.query(
       "UPDATE rollouts SET state = $4, reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
-      [id, reason, this.now(), state],
+      [id, reason, this.clock(), state],
     );
     await this.appendEvent(transaction, id, { kind: "stopped", reason });
   }

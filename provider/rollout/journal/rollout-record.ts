@@ -93,12 +93,12 @@ export interface TenantSummary {
   /** Whether a person accepted that the tenant is empty, or that its users have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file to apply first, which writes nothing. It makes the stack manage entries before it can remove them. */
-  readonly first?: string;
+  readonly importSettings?: string;
   /**
    * The changes or entries that it leaves unchanged. In a rollback: later changes, such as `allow partner.example`. In
    * a mode: entries, with the reason.
    */
-  readonly left?: readonly string[];
+  readonly unreverted?: readonly string[];
   /** The first drift to revert: changes made in the console, with the person if the service reports it. */
   readonly drift?: readonly string[];
   /** The tenant's undeclared allow entries, which a rollout leaves unchanged. Absent: none. */

@@ -41,7 +41,7 @@ export type RolloutStep =
   | { readonly kind: "begin"; readonly wave: number }
   /** Start nothing until then. A later run must resume the rollout. */
   | { readonly kind: "pause"; readonly wave: number; readonly untilMs: number; readonly reason: string }
-  | { readonly kind: "release"; readonly wave: number; readonly tenants: readonly string[] }
+  | { readonly kind: "dispatch"; readonly wave: number; readonly tenants: readonly string[] }
   | { readonly kind: "soak"; readonly wave: number; readonly untilMs: number }
   | { readonly kind: "check"; readonly wave: number }
   | { readonly kind: "settle"; readonly wave: number }
@@ -134,7 +134,7 @@ function chooseReleaseStep(
     freeSlots.set(address, remainingSlots - 1);
     tenants.push(name);
   }
-  return tenants.length === 0 ? { kind: "wait" } : { kind: "release", wave: index, tenants };
+  return tenants.length === 0 ? { kind: "wait" } : { kind: "dispatch", wave: index, tenants };
 }
 
 function chooseStepAfterSoak(index: number, current: WaveRunState, runState: RunState): RolloutStep {

@@ -6,7 +6,7 @@ export const ROLLOUT_MODES = ["only-expired", "revert-drift"] as const;
 
 export type RolloutMode = (typeof ROLLOUT_MODES)[number];
 
-export const MODE_TEXTS: Readonly<Record<RolloutMode, { readonly option: string; readonly does: string }>> = {
-  "only-expired": { option: "--only-expired", does: "only removes expired entries" },
-  "revert-drift": { option: "--revert-drift", does: "only reverts drift" },
+export const MODE_TEXTS: Readonly<Record<RolloutMode, { readonly option: string; readonly purpose: string }>> = {
+  "only-expired": { option: "--only-expired", purpose: "only removes expired entries" },
+  "revert-drift": { option: "--revert-drift", purpose: "only reverts drift" },
 };

@@ -122,7 +122,7 @@ const tenant = jsonObject({
     accepted: jsonCountField("Risky changes with a reason in acceptRisk.").exactOptional(),
     warning: jsonCountField("Changes with a warning."),
   }),
-  left: jsonArray(
+  unreverted: jsonArray(
     z.string(),
     "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
   ).exactOptional(),

@@ -26,7 +26,7 @@ export function renderCombinedPlanHtml(input: PlanSummaryInput): string {
 <p class="source">${renderHtmlText(view.mailCoverage)}</p>
 </header>
 <main>
-${renderStatusBanner(view.mood, view.verdict, view.headline)}
+${renderStatusBanner(view.status, view.verdict, view.headline)}
 ${renderTalliesHtml(view.tallies)}
 ${renderBlockersHtml(view.blockers)}
 ${renderDetails("Rolled back before and planned again", view.reappliedChanges, true)}
@@ -40,17 +40,17 @@ ${renderDetails(OVERRIDES_HEADING, overrides, true)}
 ${renderDetails("Missing mail evidence", view.missingEvidence, true)}
 ${renderChangesHtml(combinedPlan, "`rollout --only TENANT` plans one tenant and shows all of its changes")}
 ${renderDetails("Reverted", view.drift, true)}
-${renderDetails(view.unrevertedTitle, view.untouchedChanges, true)}
+${renderDetails(view.unrevertedTitle, view.unrevertedChanges, true)}
 ${renderDetails(
   "Each tenant",
-  view.tenantLines.map(({ words }) => words),
+  view.tenantLines.map(({ text }) => text),
   false,
   report.tenants.length,
 )}
 ${combinedPlan.groups.groups.map(({ name, tenants }) =>
   renderDetails(
     capitalize(name),
-    tenants.map((tenantName): SafeText => [{ given: tenantName }]),
+    tenants.map((tenantName): SafeText => [{ untrusted: tenantName }]),
   ),
 )}
 ${renderDetails("Waves", view.waves)}

@@ -59,7 +59,7 @@ function buildPlanReportSections({ report, combinedPlan }: PlanSummaryInput, vie
       maxShare: section.maxShare * 0.75,
     })),
     list("Reverted", view.drift),
-    list(view.unrevertedTitle, view.untouchedChanges),
+    list(view.unrevertedTitle, view.unrevertedChanges),
     buildSection(tenantLines, 0.25, (maxBytes) => renderTenantLines(tenantLines, maxBytes)),
     buildSection(groups, 0.3, (maxBytes) => renderGroups(groups, maxBytes)),
     buildSection(waves, 0.1, (maxBytes) =>
@@ -94,7 +94,7 @@ function renderPlanFailuresMarkdown(failures: PlanSummaryView["failures"], maxBy
 function renderTenantLines(tenantLines: PlanSummaryView["tenantLines"], maxBytes: number): string {
   const countTenants = (lineGroup: typeof tenantLines): number =>
     lineGroup.reduce((total, { count }) => total + count, 0);
-  const texts = tenantLines.map((line) => line.words);
+  const texts = tenantLines.map((line) => line.text);
   return renderFold("Each tenant", countTenants(tenantLines), texts, maxBytes, (hiddenCount) =>
     formatCount(countTenants(tenantLines.slice(-hiddenCount)), "more tenant"),
   );

@@ -47,7 +47,7 @@ export function renderPlanOverviewText(
   const { task } = report;
   page.addText(
     report.rollsBack === undefined
-      ? safeText`Plan of ${untrusted(report.source)}: ${size}${task === undefined ? "" : `; it ${MODE_TEXTS[task].does}`}`
+      ? safeText`Plan of ${untrusted(report.source)}: ${size}${task === undefined ? "" : `; it ${MODE_TEXTS[task].purpose}`}`
       : safeText`Plan to roll back the rollout ${untrusted(report.rollsBack)} of ${untrusted(report.source)}: ${size}`,
     { style: "bold" },
   );
@@ -71,7 +71,7 @@ export function renderPlanOverviewText(
   writePlanChanges(page, report, sharedChanges, tenants.length === 1 ? sharedChanges.length : limit, commands);
   if (task !== undefined) writeGroupedLines(page, "Reverted", tenants, ({ drift }) => drift, limit);
   if (task === undefined) writeUntouched(page, tenants, limit);
-  else writeGroupedLines(page, "Not reverted", tenants, ({ left }) => left, limit);
+  else writeGroupedLines(page, "Not reverted", tenants, ({ unreverted }) => unreverted, limit);
   writeRisks(page, tenants, limit);
   writePlanWaves(page, report);
   writePlanKeys(page, tenants, limit);
@@ -227,7 +227,7 @@ function countChanges({ planned: { added, changed, removed } }: TenantReport): n
 
 /** Shows the changes that a rollback leaves unchanged, because somebody has changed them since the rollout. */
 function writeUntouched(page: TextPage, tenants: readonly TenantReport[], limit: number): void {
-  const items = interleaveLines(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
+  const items = interleaveLines(tenants.map(({ name, unreverted = [] }) => unreverted.map((what) => ({ name, what }))));
   if (items.length === 0) return;
   page.addHeading(["Not rolled back, because it was changed after the rollout"], "yellow");
   for (const { name, what } of items.slice(0, limit)) {

@@ -32,7 +32,7 @@ export interface PlanSummaryInput {
   readonly combinedPlan: CombinedPlan;
 }
 
-export interface PlanSummaryView extends Pick<PlanView, "mood" | "verdict" | "headline" | "summary" | "tallies"> {
+export interface PlanSummaryView extends Pick<PlanView, "status" | "verdict" | "headline" | "summary" | "tallies"> {
   readonly title: SafeText;
   readonly mailCoverage: SafeText;
   readonly missingEvidence: readonly SafeText[];
@@ -44,10 +44,10 @@ export interface PlanSummaryView extends Pick<PlanView, "mood" | "verdict" | "he
   readonly skipped: readonly SafeText[];
   /** The drift that the rollout reverts, with its tenants. Empty in other modes. */
   readonly drift: readonly SafeText[];
-  readonly untouchedChanges: readonly SafeText[];
+  readonly unrevertedChanges: readonly SafeText[];
   readonly unrevertedTitle: string;
   /** The changes of each tenant. Tenants with the same changes share a line. */
-  readonly tenantLines: readonly { readonly words: SafeText; readonly count: number }[];
+  readonly tenantLines: readonly { readonly text: SafeText; readonly count: number }[];
   readonly waves: readonly SafeText[];
 }
 
@@ -65,7 +65,7 @@ export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | un
   return { ...report, tenants };
 }
 
-function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
+function hideTenantChanges({ unreverted: _unrevertedChanges, drift: _drift, ...tenant }: TenantReport): TenantReport {
   const planned = { added: 0, changed: 0, removed: 0 };
   return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
 }
@@ -73,7 +73,7 @@ function hideTenantChanges({ left: _unrevertedChanges, drift: _drift, ...tenant 
 export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: PlanSummaryInput): PlanSummaryView {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
   const hasProblems = counts.failed + skipped.length + (plannedRollout.reappliedChanges?.length ?? 0) > 0;
-  const mood = getPlanStatus(
+  const status = getPlanStatus(
     plannedRollout.blockers.length > 0,
     {
       danger: combinedPlan.dangers.length,
@@ -96,9 +96,9 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
       rollsBack === undefined
         ? joinTexts([[untrusted(source)], ...describeRolloutMode(task)], ": it ")
         : safeText`rolling back ${untrusted(rollsBack)} of ${untrusted(source)}`,
-    mood,
+    status: status,
     // The mail covers only a sample of the tenants.
-    verdict: getPlanVerdict(mood, false),
+    verdict: getPlanVerdict(status, false),
     headline: buildPlanHeadline(report, plannedRollout, combinedPlan),
     summary: formatPlanSummary(planned),
     tallies: [
@@ -132,7 +132,7 @@ export function buildPlanSummaryView({ report, plannedRollout, combinedPlan }: P
     unrevertedTitle:
       rollsBack === undefined ? "Not reverted" : "Not rolled back, because it was changed after the rollout",
     drift: groupByText(tenants, ({ drift }) => drift),
-    untouchedChanges: groupByText(tenants, ({ left }) => left),
+    unrevertedChanges: groupByText(tenants, ({ unreverted }) => unreverted),
     tenantLines: buildTenantLines(report, plannedRollout, combinedPlan),
     waves: waves.map(
       ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
@@ -261,7 +261,7 @@ function buildTenantLines(
       distinctChanges.length === 0 ? "" : safeText`; not in all tenants: ${joinTexts(listedTenants, ", ")}`;
     const counts = `+${formatNumber(added)} ~${formatNumber(changed)} -${formatNumber(removed)}`;
     return {
-      words: safeText`${untrusted("~")} ${formatTenantGroupNames(names, groups)}: ${counts}${differences}`,
+      text: safeText`${untrusted("~")} ${formatTenantGroupNames(names, groups)}: ${counts}${differences}`,
       count: names.length,
     };
   });
@@ -289,7 +289,7 @@ function buildTenantLines(
     .map(([symbol, what, all]) => ({ sign: symbol, what, names: all.map(({ name }) => name) }))
     .filter(({ names }) => names.length > 0)
     .map(({ sign, what, names }) => ({
-      words: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${what}`,
+      text: safeText`${untrusted(sign)} ${formatTenantGroupNames(names, groups)}: ${what}`,
       count: names.length,
     }));
   return [...lines, ...groupedLines];

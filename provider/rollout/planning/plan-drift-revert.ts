@@ -45,7 +45,7 @@ export const planDriftRevert: TenantPlanner = async (target, key, context, reque
           ),
         }
       : {}),
-    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
+    ...(unrevertedChanges.length === 0 ? {} : { unreverted: unrevertedChanges }),
   });
 };
 

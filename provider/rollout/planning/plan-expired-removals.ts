@@ -32,6 +32,6 @@ export const planExpiredRemovals: TenantPlanner = async (target, key, context, r
   return buildTargetPlan(target, plan, { ...stack, provider }, targets.length === 0, context, {
     ...buildTenantIdentification(target, desired, observed, plan),
     ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
-    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
+    ...(unrevertedChanges.length === 0 ? {} : { unreverted: unrevertedChanges }),
   });
 };

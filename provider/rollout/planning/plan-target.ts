@@ -221,7 +221,10 @@ export function buildTargetPlan(
   { resource, isThere, isPending, marker, provider }: Awaited<ReturnType<typeof readTargetStack>>,
   isDone: boolean,
   context: PlanningContext,
-  summaryFields: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "lasting" | "only" | "drift"> = {},
+  summaryFields: Pick<
+    TenantSummary,
+    "importSettings" | "unreverted" | "fingerprint" | "identity" | "lasting" | "only" | "drift"
+  > = {},
 ): TargetPlan {
   const plan = redactOtherTenantPlan(fullPlan);
   const summary: TenantSummary = {

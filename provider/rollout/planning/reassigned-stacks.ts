@@ -49,7 +49,7 @@ export async function checkReassignedStacks(
     };
     reassignedStacks.push({
       stack,
-      takenBy: { name: target.name, held: matchCount },
+      newOwner: { name: target.name, matchCount },
       knownLists,
       ...omitUndefined(details),
     });

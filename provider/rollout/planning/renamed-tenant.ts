@@ -21,7 +21,7 @@ export interface OrphanedStack {
   /** The project of the stack, if it isn't the one of the targets file. */
   readonly project?: string;
   /** The tenant to which the targets file assigns the stack, and how many of the stack's declared entries and VIPs it holds. */
-  readonly takenBy?: { readonly name: string; readonly held: number };
+  readonly newOwner?: { readonly name: string; readonly matchCount: number };
   /** The declarations of its last run. */
   readonly knownLists: StackLists;
   /** The last rollout that reached the stack, if the journal knows one. */
@@ -44,7 +44,7 @@ export interface NewTenant {
 }
 
 /** The stack that most likely belongs to the tenant under its former name. */
-export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy" | "skip" | "unskipCommand"> {
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "newOwner" | "skip" | "unskipCommand"> {
   readonly evidence: string;
   /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
   readonly orphanedElements: readonly string[];
@@ -60,11 +60,11 @@ export function findFormerStack(tenant: NewTenant, orphans: readonly OrphanedSta
     const comparison = compareWithStack(tenant, orphan.knownLists);
     if (comparison.declaredCount === 0) return [];
     const why = findEvidence(tenant, orphan, comparison);
-    const { stack, project, takenBy, skip } = orphan;
+    const { stack, project, newOwner, skip } = orphan;
     if (why === undefined) return [];
     const { orphanedElements } = comparison;
     const evidence = { evidence: why.text, rank: why.rank };
-    return [{ stack, ...omitUndefined({ project, takenBy, skip }), ...evidence, orphanedElements }];
+    return [{ stack, ...omitUndefined({ project, newOwner, skip }), ...evidence, orphanedElements }];
   });
   // Nothing contradicts an identity. Otherwise a stack whose declarations or skip would be forgotten comes first.
   const proven = candidates.filter(({ rank }) => rank === EVIDENCE_RANKS.identity);
@@ -104,8 +104,8 @@ function isForgotten({
 
 /** Counts how many of its stack's declared entries and VIPs a tenant holds. Undefined if it holds all of them. */
 export function getPartialMatchCount(tenant: NewTenant, knownLists: StackLists): number | undefined {
-  const { heldCount, declaredCount } = compareWithStack(tenant, knownLists);
-  return heldCount < declaredCount ? heldCount : undefined;
+  const { matchCount, declaredCount } = compareWithStack(tenant, knownLists);
+  return matchCount < declaredCount ? matchCount : undefined;
 }
 
 /** Builds the blocker for a rollout to a renamed tenant. Undefined if a new stack would forget nothing of the former one. */
@@ -160,16 +160,16 @@ type TenantWithStack = Pick<NewTenant, "target" | "hasStack">;
 /** Describes to whom a tenant's likely former stack belongs now, and how to keep or remove the stack. */
 function describeFormerStack(
   tenant: TenantWithStack,
-  { stack, project, takenBy, orphanedElements }: FormerStack,
+  { stack, project, newOwner, orphanedElements }: FormerStack,
   commands: StackCommands,
 ): { readonly ownerText: string; readonly instructions: string } {
   const { name, place, stack: newStack } = tenant.target;
   const file = quote(place.file, 300);
   const effect = orphanedElements.length === 0 ? "rollouts skip it again" : "the next plan shows the removals";
-  if (takenBy !== undefined) {
+  if (newOwner !== undefined) {
     return {
-      ownerText: `, which now belongs to ${quote(takenBy.name)} in the targets file`,
-      instructions: `If the tenant was renamed, keep its stack, and ${effect}: in ${file}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
+      ownerText: `, which now belongs to ${quote(newOwner.name)} in the targets file`,
+      instructions: `If the tenant was renamed, keep its stack, and ${effect}: in ${file}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(newOwner.name)}. If these are two tenants with the same content, roll out ${quote(name)} alone: \`--only ${quoteShellWord(name)}\`.`,
     };
   }
   if (project !== undefined) {
@@ -203,7 +203,7 @@ const NO_OWNER_TEXT = ", which no tenant in the targets file uses now";
 
 interface StackComparison {
   /** How many of the stack's declared entries and VIPs the tenant holds. */
-  readonly heldCount: number;
+  readonly matchCount: number;
   readonly declaredCount: number;
   readonly orphanedElements: readonly string[];
 }
@@ -230,7 +230,7 @@ function compareWithStack({ desired, observed }: NewTenant, { entries, vips }: S
   }
   // Allows come first, because a lost removal of an allow leaves a sender trusted.
   return {
-    heldCount: matchCount,
+    matchCount,
     declaredCount,
     orphanedElements: undeclaredElements.toSorted((one, other) => rankByDanger(one) - rankByDanger(other)),
   };
@@ -251,10 +251,10 @@ const EVIDENCE_RANKS = { identity: 0, domains: 1, settings: 2, lists: 3 } as con
 /** Returns undefined without evidence, or if something contradicts it. */
 function findEvidence(
   { target, observed, identity }: NewTenant,
-  { stack, project, takenBy, knownLists, last, record }: OrphanedStack,
-  { heldCount, declaredCount, orphanedElements }: StackComparison,
+  { stack, project, newOwner, knownLists, last, record }: OrphanedStack,
+  { matchCount, declaredCount, orphanedElements }: StackComparison,
 ): Evidence | undefined {
-  if (takenBy !== undefined && heldCount <= takenBy.held) return undefined;
+  if (newOwner !== undefined && matchCount <= newOwner.matchCount) return undefined;
   if (record !== undefined && isSameTenant(identity, record.identity)) {
     const text = `its entries or VIPs are the ones that the rollout ${record.rollout} read there`;
     return { text, rank: EVIDENCE_RANKS.identity };
@@ -273,15 +273,15 @@ function findEvidence(
   const areDomainsKnown = fingerprints.length > 0 && mailboxes.domains.size > 0;
   if (areDomainsKnown && findForeignFingerprints(fingerprints, mailboxes).length > 0) return undefined;
   // The stack belongs to a tenant that was emptied, or to another tenant.
-  if (heldCount === 0) return undefined;
+  if (matchCount === 0) return undefined;
   if (areDomainsKnown) return { text: "its people have mailboxes in the same domains", rank: EVIDENCE_RANKS.domains };
   if (last?.settings === target.settings) {
     const text = `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
     return { text, rank: EVIDENCE_RANKS.settings };
   }
   // A shared baseline alone proves nothing, because many tenants hold it.
-  const isShared = orphanedElements.length === 0 || heldCount * 2 < declaredCount;
-  if (isShared || (takenBy !== undefined && heldCount < declaredCount)) return undefined;
-  const text = `it has ${heldCount} of the ${declaredCount} entries and VIPs that the stack declared`;
+  const isShared = orphanedElements.length === 0 || matchCount * 2 < declaredCount;
+  if (isShared || (newOwner !== undefined && matchCount < declaredCount)) return undefined;
+  const text = `it has ${matchCount} of the ${declaredCount} entries and VIPs that the stack declared`;
   return { text, rank: EVIDENCE_RANKS.lists };
 }

@@ -17,18 +17,18 @@ export async function verifyPlan(
   key: string,
   plan: Plan,
   reach: RequestContext,
-): Promise<{ readonly left: readonly string[]; readonly identity?: TenantIdentity }> {
-  if (plan.changes.length === 0) return { left: [] };
+): Promise<{ readonly mismatches: readonly string[]; readonly identity?: TenantIdentity }> {
+  if (plan.changes.length === 0) return { mismatches: [] };
   // The lists may lag behind recent writes.
   return await readUntil(
     async () => {
       const { observed } = await readTenantLists(target, key, reach);
       return {
-        left: listUnappliedChanges(plan, observed),
+        mismatches: listUnappliedChanges(plan, observed),
         identity: getObservedIdentity(target.baseUrl, observed),
       };
     },
-    ({ left }) => left.length === 0,
+    ({ mismatches }) => mismatches.length === 0,
   );
 }
 

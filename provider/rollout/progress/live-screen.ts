@@ -93,7 +93,7 @@ function formatRoughDuration(ms: number): string {
 }
 
 function renderProgressCounts(
-  { done, unchanged, running, failed, skipped, left }: ProgressCounts,
+  { done, unchanged, running, failed, skipped, remaining }: ProgressCounts,
   columns: number,
 ): ScreenLine {
   const renderCount = (count: number, { sign, word }: StateLabel, style: Style): ScreenLine =>
@@ -104,7 +104,7 @@ function renderProgressCounts(
     ...renderCount(running, TENANT_STATE_LABELS.running, "blue"),
     ...renderCount(done, TENANT_STATE_LABELS.done, "green"),
     ...renderCount(unchanged, TENANT_STATE_LABELS.unchanged, "cyan"),
-    ...renderCount(left, TENANT_STATE_LABELS.pending, "dim"),
+    ...renderCount(remaining, TENANT_STATE_LABELS.pending, "dim"),
   ];
 }
 
@@ -264,7 +264,7 @@ function renderProgressBar(counts: ProgressCounts, total: number, width: number)
   const failed = getWidth(counts.failed);
   const skipped = Math.min(getWidth(counts.skipped), width - failed);
   const running = Math.min(getWidth(counts.running), width - failed - skipped);
-  const remainingRows = Math.min(getWidth(counts.left), width - failed - skipped - running);
+  const remainingRows = Math.min(getWidth(counts.remaining), width - failed - skipped - running);
   return [
     ["█".repeat(width - failed - skipped - running - remainingRows), "green"],
     ["✗".repeat(failed), "red"],

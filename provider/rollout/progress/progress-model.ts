@@ -25,7 +25,7 @@ export interface Progress {
 }
 
 export interface ProgressCounts {
-  readonly left: number;
+  readonly remaining: number;
   readonly running: number;
   readonly done: number;
   readonly unchanged: number;
@@ -252,8 +252,8 @@ export class ProgressModel implements Progress {
   ): void {
     if (Number.isNaN(atMs)) return;
     const halfLifeMs = getHalfLifeMs(durations);
-    concurrencyMeter.record(atMs, counts.running, counts.left > 0, halfLifeMs);
-    host.concurrencyMeter.record(atMs, host.counts.running, host.counts.left > 0, halfLifeMs);
+    concurrencyMeter.record(atMs, counts.running, counts.remaining > 0, halfLifeMs);
+    host.concurrencyMeter.record(atMs, host.counts.running, host.counts.remaining > 0, halfLifeMs);
   }
 
   #addDuration(wave: string, durationMs: number): void {
@@ -325,7 +325,7 @@ class MutableHostProgress implements HostProgress {
   }
 
   get isFull(): boolean {
-    while (this.#next < this.tenants.length && this.tenants[this.#next]?.state !== "left") this.#next += 1;
+    while (this.#next < this.tenants.length && this.tenants[this.#next]?.state !== "remaining") this.#next += 1;
     const next = this.tenants[this.#next];
     return next !== undefined && next.position < this.#wave.frontier;
   }
@@ -342,15 +342,15 @@ function getOrAddHost(wave: MutableWaveProgress, name: string): MutableHostProgr
  * that only get the events.
  */
 function resumeWave(wave: MutableWaveProgress): void {
-  if (wave.state === "stopped") wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
+  if (wave.state === "stopped") wave.state = wave.counts.remaining + wave.counts.running > 0 ? "running" : "checking";
   // The health check runs again.
   if (wave.health?.isHealthy === false) delete wave.health;
 }
 
 /** A released tenant that the end of a run left behind begins when the rollout is resumed. */
 const PROGRESS_STATES: Readonly<Record<TenantState, keyof ProgressCounts>> = {
-  pending: "left",
-  released: "left",
+  pending: "remaining",
+  released: "remaining",
   running: "running",
   done: "done",
   unchanged: "unchanged",
@@ -359,7 +359,7 @@ const PROGRESS_STATES: Readonly<Record<TenantState, keyof ProgressCounts>> = {
 };
 
 function createCounts(): Writable<ProgressCounts> {
-  return { left: 0, running: 0, done: 0, unchanged: 0, failed: 0, skipped: 0 };
+  return { remaining: 0, running: 0, done: 0, unchanged: 0, failed: 0, skipped: 0 };
 }
 
 function buildWaveProgress(wave: WaveReport, workMs: number): MutableWaveProgress {

@@ -47,7 +47,7 @@ const SATURATION_RATIO = 0.75;
 const MIN_SAMPLES = 5;
 
 function getConcurrency({ concurrencyMeter, counts, durations }: WaveProgress, nowMs: number): number | undefined {
-  return concurrencyMeter.average(nowMs, counts.running, counts.left > 0, getHalfLifeMs(durations));
+  return concurrencyMeter.average(nowMs, counts.running, counts.remaining > 0, getHalfLifeMs(durations));
 }
 
 function estimateWorkMs(
@@ -58,24 +58,24 @@ function estimateWorkMs(
 ): number | undefined {
   const { counts, durations, hosts } = wave;
   const running = [...progress.running.values()].filter(({ wave: waveName }) => waveName === wave.name);
-  if (counts.left + running.length === 0) return 0;
+  if (counts.remaining + running.length === 0) return 0;
   const agesMs = running.map((tenant) => getAgeMs(tenant, nowMs));
   const usualTenantMs = estimateUsualMs(durations.count >= MIN_SAMPLES ? durations : progress.durations, agesMs);
   if (usualTenantMs === undefined) return undefined;
   // A tenant that takes longer than usual counts as nearly finished.
   const remainingAgesMs = agesMs.map((ms) => Math.max(0, usualTenantMs - ms));
-  const totalWorkMs = counts.left * usualTenantMs + remainingAgesMs.reduce((totalMs, ms) => totalMs + ms, 0);
-  const slots = Math.min(concurrency, counts.left + running.length);
+  const totalWorkMs = counts.remaining * usualTenantMs + remainingAgesMs.reduce((totalMs, ms) => totalMs + ms, 0);
+  const slots = Math.min(concurrency, counts.remaining + running.length);
   // A service with fewer slots than the wave may be the bottleneck at the end.
   const hostTimesMs = [...hosts.values()]
     .filter(({ isFull }) => isFull)
-    .map(({ counts: { left, running: runningCount }, concurrencyMeter }) => {
+    .map(({ counts: { remaining, running: runningCount }, concurrencyMeter }) => {
       const hostSlots = concurrencyMeter.average(nowMs, runningCount, true, getHalfLifeMs(durations)) ?? 1;
-      return ((left + runningCount / 2) * usualTenantMs) / Math.max(MIN_SLOTS, hostSlots);
+      return ((remaining + runningCount / 2) * usualTenantMs) / Math.max(MIN_SLOTS, hostSlots);
     });
   return Math.max(
     totalWorkMs / Math.max(MIN_SLOTS, slots),
-    counts.left > 0 ? usualTenantMs : 0,
+    counts.remaining > 0 ? usualTenantMs : 0,
     ...remainingAgesMs,
     ...hostTimesMs,
   );

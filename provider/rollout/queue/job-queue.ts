@@ -6,7 +6,7 @@ export interface Job {
   readonly wave: number;
   readonly tenant: string;
   /** Counts the retries after failures of the tenant. Each retry is a new job. */
-  readonly round: number;
+  readonly retryRound: number;
 }
 
 /**

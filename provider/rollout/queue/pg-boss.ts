@@ -72,8 +72,8 @@ export async function closePgBoss(boss: PgBoss): Promise<void> {
 }
 
 /** Returns a stable id for a job, so that enqueuing it again has no effect: a UUID of version 5. */
-export function getJobId({ rollout, wave, tenant, round }: Job): string {
-  const text = JSON.stringify([rollout, wave, tenant, round]);
+export function getJobId({ rollout, wave, tenant, retryRound }: Job): string {
+  const text = JSON.stringify([rollout, wave, tenant, retryRound]);
   const bytes = createHash("sha1").update(JOB_ID_NAMESPACE).update(text).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;

@@ -55,7 +55,7 @@ export function renderReportHtml(report: RolloutReport): string {
 <p class="source">${renderHtmlText(joinTexts(view.facts, " · "))}</p>
 </header>
 <main>
-${renderStatusBanner(view.mood, view.verdict, view.headline)}
+${renderStatusBanner(view.statusColor, view.verdict, view.headline)}
 ${renderCountsHtml(view)}
 ${view.statusNotes.length === 0 ? undefined : html`<p>${renderHtmlText(view.statusNotes)}</p>`}
 ${renderAdviceHtml(report)}

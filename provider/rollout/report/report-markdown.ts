@@ -113,12 +113,12 @@ const ALERTS: Readonly<Record<RolloutStatusColor, string>> = {
 
 function renderReportHeadMarkdown(
   { source, advice }: RolloutReport,
-  { mood, verdict, headline, statusNotes, tallies, facts }: RolloutReportView,
+  { statusColor, verdict, headline, statusNotes, tallies, facts }: RolloutReportView,
 ): string {
   return [
     `## Email security rollout of ${formatMarkdownCode(source, 60)}`,
     "",
-    `> [!${ALERTS[mood]}]`,
+    `> [!${ALERTS[statusColor]}]`,
     `> **${verdict}.** ${renderMarkdownText(headline, { limit: 300 })}`,
     "",
     tallies.map(({ sign, word, count }) => `${sign} **${formatNumber(count)}** ${word}`).join(" · "),

@@ -28,7 +28,7 @@ i { font: 700 1em var(--mono); }
 .bar .is-pending, .bar .is-released { background: var(--sunk); }
 .bar .is-unchanged { background: var(--bar-other); }
 .facts { margin: .5rem 0 .8rem; color: var(--soft); font-size: .9rem; }
-.facts .given { font-family: inherit; font-size: inherit; }
+.facts .untrusted { font-family: inherit; font-size: inherit; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11rem, 47%), 1fr)); gap: .3rem; margin: 0; padding: 0; list-style: none; }
 .dense { grid-template-columns: repeat(auto-fill, minmax(min(9.75rem, 47%), 1fr)); gap: .2rem; }
 .grid li { min-width: 0; }
@@ -55,7 +55,7 @@ i { font: 700 1em var(--mono); }
 .tenant .body { scroll-margin-top: 4.5rem; }
 .tenant:has(.body:target) { outline: 3px solid var(--focus); }
 .why { margin: .1rem 0; color: var(--red); font-weight: 600; }
-.why .given { font-family: inherit; }
+.why .untrusted { font-family: inherit; }
 .touched { color: var(--soft); }
 .touched:empty { display: none; }
 .tenant .edits { margin: .7rem 0 0; padding: 0; list-style: none; display: grid; gap: .25rem; font-size: .925rem; }

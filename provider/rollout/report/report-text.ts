@@ -36,7 +36,7 @@ export function renderReportText(
   page.addText(safeText`Rollout of ${untrusted(report.source)}`, { style: "bold" });
   page.addText(joinTexts(view.facts, " · "), { style: "dim" });
   page.addBlankLine();
-  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.mood] });
+  page.addLabeledText(view.verdict.toUpperCase(), view.headline, { style: TONE_STYLES[view.statusColor] });
   page.addText([view.tallies.map(({ sign, word, count }) => `${sign} ${formatNumber(count)} ${word}`).join("   ")]);
   if (view.statusNotes.length > 0) page.addText(view.statusNotes);
   writeSkippedTenants(page, report, limit);

@@ -75,12 +75,12 @@ function describeProgress({
   }
   if (task !== undefined) {
     const { done, unchanged, failed } = counts;
-    const untouchedTenants = tenants.filter(({ left = [] }) => left.length > 0).length;
-    const untouchedText =
-      untouchedTenants === 0
+    const unrevertedTenants = tenants.filter(({ unreverted = [] }) => unreverted.length > 0).length;
+    const unrevertedText =
+      unrevertedTenants === 0
         ? ""
-        : ` Some changes of ${formatCount(untouchedTenants, "tenant")} are not reverted, as planned.`;
-    return safeText`${done} of ${formatCount(total, "tenant")} changed, ${unchanged} unchanged, ${failed} failed, ${total - finishedCount} pending.${untouchedText}`;
+        : ` Some changes of ${formatCount(unrevertedTenants, "tenant")} are not reverted, as planned.`;
+    return safeText`${done} of ${formatCount(total, "tenant")} changed, ${unchanged} unchanged, ${failed} failed, ${total - finishedCount} pending.${unrevertedText}`;
   }
   const goesToFiles = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
   const formatGoal = (possessive: string) =>
@@ -117,5 +117,5 @@ const MATCHING_STATES: ReadonlySet<TenantState> = new Set(["done", "unchanged"])
  * rollout.
  */
 function findChangedTenants(tenants: readonly TenantReport[]): readonly TenantReport[] {
-  return tenants.filter(({ left = [] }) => left.length > 0);
+  return tenants.filter(({ unreverted = [] }) => unreverted.length > 0);
 }

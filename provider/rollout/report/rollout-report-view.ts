@@ -22,7 +22,7 @@ import { formatFirstNames, MAX_LISTED_NAMES } from "./tenant-names";
  * each wave come. Every format shows this content, and only decides on the layout.
  */
 export interface RolloutReportView {
-  readonly mood: RolloutStatusColor;
+  readonly statusColor: RolloutStatusColor;
   /** One or two words that state the outcome: `Stopped`. */
   readonly verdict: string;
   readonly headline: SafeText;
@@ -104,30 +104,32 @@ function getRolloutVerdict({
   rolledBackBy,
   skipped: { length: skipped } = NO_SKIPPED_TENANTS,
 }: RolloutReport): {
-  mood: RolloutStatusColor;
+  statusColor: RolloutStatusColor;
   verdict: string;
 } {
   switch (state) {
     case "planned":
       return counts.failed > 0
-        ? { mood: "danger", verdict: "Planned, with errors" }
-        : { mood: "running", verdict: "Planned" };
+        ? { statusColor: "danger", verdict: "Planned, with errors" }
+        : { statusColor: "running", verdict: "Planned" };
     case "running":
-      return isHeld ? { mood: "running", verdict: "Running" } : { mood: "warning", verdict: "Interrupted" };
+      return isHeld
+        ? { statusColor: "running", verdict: "Running" }
+        : { statusColor: "warning", verdict: "Interrupted" };
     case "waiting":
-      return { mood: "warning", verdict: "Waiting" };
+      return { statusColor: "warning", verdict: "Waiting" };
     case "stopped":
-      return { mood: "danger", verdict: "Stopped" };
+      return { statusColor: "danger", verdict: "Stopped" };
     case "abandoned":
-      return { mood: "warning", verdict: "Abandoned" };
+      return { statusColor: "warning", verdict: "Abandoned" };
     case "rolled-back":
-      return { mood: "warning", verdict: rolledBackBy === undefined ? "Partly rolled back" : "Rolled back" };
+      return { statusColor: "warning", verdict: rolledBackBy === undefined ? "Partly rolled back" : "Rolled back" };
     case "done":
       return counts.failed > 0
-        ? { mood: "warning", verdict: "Done, with failures" }
+        ? { statusColor: "warning", verdict: "Done, with failures" }
         : skipped > 0
-          ? { mood: "warning", verdict: `Done, ${formatNumber(skipped)} skipped` }
-          : { mood: "none", verdict: "Done" };
+          ? { statusColor: "warning", verdict: `Done, ${formatNumber(skipped)} skipped` }
+          : { statusColor: "none", verdict: "Done" };
   }
 }
 
@@ -203,7 +205,7 @@ function listRolloutDetails({ id, startedAt, finishedAt, rollsBack, task, create
 
 /** Describes the purpose of a rollout that doesn't apply the files. */
 export function describeRolloutMode(mode: RolloutMode | undefined): readonly SafeText[] {
-  return mode === undefined ? [] : [[MODE_TEXTS[mode].does]];
+  return mode === undefined ? [] : [[MODE_TEXTS[mode].purpose]];
 }
 
 const MAX_ID_LENGTH = 100;

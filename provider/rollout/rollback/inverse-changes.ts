@@ -60,7 +60,7 @@ export function invertChanges(
     declared: { entries: entries.declared, vips: vips.declared },
     current: { entries: entries.current, vips: vips.current },
     isPartlyUnknown: entries.isPartlyUnknown || vips.isPartlyUnknown,
-    unreverted: sortByDanger([...entries.left, ...vips.left], getChangeTransition),
+    unreverted: sortByDanger([...entries.unreverted, ...vips.unreverted], getChangeTransition),
   };
 }
 
@@ -72,7 +72,7 @@ function invertListChanges(
   managedContent: ReadonlyMap<string, string>,
   currentStates: ReadonlyMap<string, EntryState>,
   encode: ElementEncoder,
-): { declared: EncodedList; current: EncodedList; isPartlyUnknown: boolean; left: readonly PlanChange[] } {
+): { declared: EncodedList; current: EncodedList; isPartlyUnknown: boolean; unreverted: readonly PlanChange[] } {
   const current = new Map<string, string>();
   for (const [key, text] of managedContent) {
     const currentState = currentStates.get(key);
@@ -100,7 +100,7 @@ function invertListChanges(
     declared: Object.fromEntries(declared),
     current: Object.fromEntries(current),
     isPartlyUnknown,
-    left: unrevertedChanges,
+    unreverted: unrevertedChanges,
   };
 }
 

@@ -79,36 +79,40 @@ export async function planTenantRollback(
   const text = renderRollbackSettings(declared, removals);
   const settings = readGeneratedSettings(target, text, declared, context.today);
   const generatedFiles = new Map([[target.settings, text]]);
-  const firstFile = target.settings.replace(/\.yaml$/, ".first.yaml");
-  if (isPartlyUnknown) generatedFiles.set(firstFile, renderRollbackSettings(current, NO_REMOVALS));
+  const importFile = target.settings.replace(/\.yaml$/, ".import.yaml");
+  if (isPartlyUnknown) generatedFiles.set(importFile, renderRollbackSettings(current, NO_REMOVALS));
   const knownLists = isPartlyUnknown ? mergeCurrentContent(stack.known, current) : stack.known;
   const desired = buildDesiredState(settings, knownLists, []);
   const plan = buildTenantPlan(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
-  const seen = buildTenantIdentification(target, desired, observed, plan);
+  const identification = buildTenantIdentification(target, desired, observed, plan);
   if (!isEmptyTenantAccepted(context.acceptanceEnvironment, target.name)) {
     const isSame = identity && isObservedTenant(identity, target.baseUrl, observed);
     // The previous state isn't restored in a tenant that has nothing of what identified it. An empty tenant also
     // doesn't count as rolled back while its stack still declares something.
-    const isEmpty = isEmptyIdentity(seen.identity);
+    const isEmpty = isEmptyIdentity(identification.identity);
     const hadContent = identity === undefined ? wasNeverEmpty && isEmpty : !isEmptyIdentity(identity);
-    const isEmptied =
+    const hasLostContent =
       isSame === undefined && hadContent && (plan.changes.length > 0 || (isEmpty && hasDeclarations(stack.known)));
     const recorded = (await context.readIdentityRecords?.())?.get(target.stack);
     // A person may have accepted another tenant since.
-    const last = selectIdentityRecord(target, recorded, stack.marker);
-    const isReplaced = last && (await isDifferentTenant(last, createIdentityComparator(target.baseUrl, observed)));
-    const mismatch = isSame === false || isEmptied ? rollout : isReplaced ? last.rollout : undefined;
+    const lastRecord = selectIdentityRecord(target, recorded, stack.marker);
+    const isReplaced =
+      lastRecord && (await isDifferentTenant(lastRecord, createIdentityComparator(target.baseUrl, observed)));
+    const mismatch = isSame === false || hasLostContent ? rollout : isReplaced ? lastRecord.rollout : undefined;
     if (mismatch !== undefined) {
-      context.onReplacedTenant?.(target, { reason: formatDifferentTenantReason(mismatch), identity: seen.identity });
+      context.onReplacedTenant?.(target, {
+        reason: formatDifferentTenantReason(mismatch),
+        identity: identification.identity,
+      });
     }
   }
-  const planned = buildTargetPlan(target, plan, stack, isDone, context, {
-    ...seen,
-    ...(isPartlyUnknown ? { first: firstFile } : {}),
-    ...(unrevertedChanges.length === 0 ? {} : { left: unrevertedChanges }),
+  const targetPlan = buildTargetPlan(target, plan, stack, isDone, context, {
+    ...identification,
+    ...(isPartlyUnknown ? { importSettings: importFile } : {}),
+    ...(unrevertedChanges.length === 0 ? {} : { unreverted: unrevertedChanges }),
   });
-  return { ...planned, generatedFiles };
+  return { ...targetPlan, generatedFiles };
 }
 
 const NO_REMOVALS = { entries: 0, vips: 0 };

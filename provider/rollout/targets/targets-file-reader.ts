@@ -19,7 +19,7 @@ export class TargetsFileReader {
   readonly #findings: TargetsFindings;
   readonly #readFile: (path: string) => string;
 
-  constructor(top: string, findings: TargetsFindings, readFile = createFileReader(top)) {
+  constructor(rootFile: string, findings: TargetsFindings, readFile = createFileReader(rootFile)) {
     this.#findings = findings;
     this.#readFile = readFile;
   }
@@ -33,7 +33,7 @@ export class TargetsFileReader {
       return undefined;
     }
     const lines = source.text.split("\n");
-    const yamlFindings = source.findings.map((finding) => concealKey(finding, lines));
+    const yamlFindings = source.findings.map((finding) => redactSecret(finding, lines));
     for (const yamlFinding of yamlFindings) this.#findings.list.push(yamlFinding);
     if (source.value === undefined) return undefined;
     const result = format.schema.safeParse(expandEmptyTenants(source.value));
@@ -89,7 +89,7 @@ function findPrototypeKeys(source: YamlSource): Finding[] {
 }
 
 /** Redacts a YAML error next to a line that may hold a secret: keeps its kind, but no text of the file. */
-function concealKey(finding: Finding, lines: readonly string[]): Finding {
+function redactSecret(finding: Finding, lines: readonly string[]): Finding {
   const { code, level, place } = finding;
   const lastLine = place?.line ?? 0;
   const nearbyLines = lines.slice(Math.max(0, lastLine - 2), lastLine);

@@ -27,7 +27,7 @@ export interface IdentityRecord {
   readonly identity: TenantIdentity;
   readonly fingerprint?: string;
   /** Reads the identities that all rollouts recorded for it, oldest first. Default: only this one. */
-  readonly earlier?: () => Promise<readonly IdentityReading[]>;
+  readonly readEarlierIdentities?: () => Promise<readonly IdentityReading[]>;
   /**
    * Whether the rollout began to change the tenant and has not finished. It may have replaced the identifying items.
    * Default: false.
@@ -262,13 +262,13 @@ export function selectIdentityRecord(
   const accepted = lastAcceptedSeq === 0 ? {} : { acceptedSeq: lastAcceptedSeq };
   const markerRecord = { stack, ...tenant, rollout, seq, identity, ...accepted, marker };
   if (recorded === undefined) return markerRecord;
-  const { earlier = async () => [], fingerprint } = recorded;
+  const { readEarlierIdentities = async () => [], fingerprint } = recorded;
   return {
     ...(seq > recorded.seq ? markerRecord : recorded),
     ...accepted,
     marker,
     // Any earlier reading counts as the tenant's own, which is all that a journal adds to a newer marker.
-    earlier: async () => selectValidReadings(await earlier(), acceptedSeq),
+    readEarlierIdentities: async () => selectValidReadings(await readEarlierIdentities(), acceptedSeq),
     ...(fingerprint === undefined || recorded.seq < acceptedSeq ? {} : { fingerprint }),
   };
 }
@@ -340,7 +340,7 @@ async function isOwn(
   const identity = target && readings.get(target);
   if (identity === undefined) return false;
   const firstIn = async (tenant: IdentityRecord | undefined): Promise<IdentityReading | undefined> =>
-    (await tenant?.earlier?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
+    (await tenant?.readEarlierIdentities?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
   const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
   if (own === undefined) return false;
   for (const otherTenant of records) {

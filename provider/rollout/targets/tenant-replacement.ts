@@ -15,11 +15,11 @@ export type IdentityComparator = (earlier: IdentityRecord["identity"]) => boolea
  * counts as its own, because the last rollout may have had a wrong key. If a rollout changed the tenant only in part,
  * compares only what that rollout doesn't touch.
  */
-export async function isDifferentTenant(before: IdentityRecord, compare: IdentityComparator): Promise<boolean> {
-  const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
+export async function isDifferentTenant(record: IdentityRecord, compare: IdentityComparator): Promise<boolean> {
+  const { identity, lasting, isInterrupted = false, readEarlierIdentities = async () => [] } = record;
   const expected = isInterrupted ? lasting : identity;
   if (expected === undefined || compare(expected) !== false) return false;
-  const readings = await earlier();
+  const readings = await readEarlierIdentities();
   return !readings.some((reading) => compare(reading.identity) === true);
 }
 

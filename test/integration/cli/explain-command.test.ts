@@ -5,15 +5,15 @@ import { emailSecurity } from "../../support/command";
 /* `email-security explain`, as built. */
 
 it("prints meaning, example, causes, remedies and next command in that order", async () => {
-  const { code, stdout: shown, stderr } = await emailSecurity(".", ["explain", "exists"]);
-  const stdout = shown.replace("Nothing\nwas", "Nothing was");
+  const { code, stdout: wrappedStdout, stderr } = await emailSecurity(".", ["explain", "exists"]);
+  const stdout = wrappedStdout.replace("Nothing\nwas", "Nothing was");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const { means, causes, remedies, next } = EXPLANATIONS.ERR_EXISTS;
-  expect(stdout).toMatch(new RegExp(`^ERR_EXISTS\n${means}\n`));
-  const parts = ["\nExample\n  evil.example can't be created", causes[0], remedies[0], `\nNext\n  ${next}\n`];
-  const places = parts.map((part) => stdout.indexOf(part ?? ""));
-  expect(places).toEqual([...places].sort((one, other) => one - other));
-  expect(places).not.toContain(-1);
+  const { meaning, causes, remedies, nextCommand } = EXPLANATIONS.ERR_EXISTS;
+  expect(stdout).toMatch(new RegExp(`^ERR_EXISTS\n${meaning}\n`));
+  const parts = ["\nExample\n  evil.example can't be created", causes[0], remedies[0], `\nNext\n  ${nextCommand}\n`];
+  const offsets = parts.map((part) => stdout.indexOf(part ?? ""));
+  expect(offsets).toEqual([...offsets].sort((one, other) => one - other));
+  expect(offsets).not.toContain(-1);
   expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
 });
 
@@ -23,14 +23,14 @@ it("explains the code of a lint finding too", async () => {
     code: 0,
     stdout: expect.stringMatching(/^file-unreadable\nA file can't be read\./),
   });
-  const slip = await emailSecurity(".", ["explain", "file-unreadble"]);
-  expect(slip).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean file-unreadable?") });
+  const misspelled = await emailSecurity(".", ["explain", "file-unreadble"]);
+  expect(misspelled).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean file-unreadable?") });
 });
 
 it("explains ERR_CONFIGURATION even when a variable name is misspelled", async () => {
-  const slip = { EMAIL_SECURITY_API_KY: "key" };
-  expect((await emailSecurity(".", ["lint"], slip)).stderr).toContain("[ERR_CONFIGURATION]");
-  const { code, stdout } = await emailSecurity(".", ["explain", "ERR_CONFIGURATION"], slip);
+  const misspelled = { EMAIL_SECURITY_API_KY: "key" };
+  expect((await emailSecurity(".", ["lint"], misspelled)).stderr).toContain("[ERR_CONFIGURATION]");
+  const { code, stdout } = await emailSecurity(".", ["explain", "ERR_CONFIGURATION"], misspelled);
   expect({ code, first: stdout.split("\n")[0] }).toEqual({ code: 0, first: "ERR_CONFIGURATION" });
 });
 
@@ -45,6 +45,6 @@ it("lists all codes grouped by topic", async () => {
 it.each([
   ["ERR_EXSITS", 'error: unknown error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
   ["\u001b[2J", 'error: unknown error code "\\u{1b}[2J"; `email-security explain` lists all codes\n'],
-])("exits 1 for the unknown code %j", async (written, message) => {
-  expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: message });
+])("exits 1 for the unknown code %j", async (code, message) => {
+  expect(await emailSecurity(".", ["explain", code])).toEqual({ code: 1, stdout: "", stderr: message });
 });

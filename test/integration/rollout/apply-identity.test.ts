@@ -55,7 +55,7 @@ async function check(opened: string, summary: Pick<ClaimedJob["summary"], "ident
   if (summary.identity === undefined) await stored.rollout(new Map(), { acme: "unchanged" }, "p", read);
   const rollout = await stored.rollout(new Map(), { acme: "pending" }, "p", new Map([["acme", summary]]));
   const claimed = {
-    job: { rollout, wave: 0, tenant: "acme", round: 0 },
+    job: { rollout, wave: 0, tenant: "acme", retryRound: 0 },
     target: targetOf("acme", AT),
     spec: { project: "p", backend: "b" },
     summary,

@@ -44,7 +44,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));
     expect(new Set(mail.map(({ tenant }) => tenant))).toEqual(new Set(["t0", "t2", "t3", "t5", "t6"]));
     const page = fleet.written("plan.html");
-    for (const name of NAMES) expect(page).toContain(`<bdi class="given">${name}</bdi>`);
+    for (const name of NAMES) expect(page).toContain(`<bdi class="untrusted">${name}</bdi>`);
     expect(page).toContain("&#60;b&#62;");
     expect(page).not.toContain("<b>@");
     const [digest] = /`r2-[0-9a-f]+`/.exec(text) ?? [];

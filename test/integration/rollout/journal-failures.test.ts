@@ -171,7 +171,7 @@ it(
             }
 
             tenants.failing.clear();
-            await healthy.reclaim(id);
+            await healthy.resetInterrupted(id);
             await healthy.start(id, { retry: true });
             expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
             for (const { name, state } of await healthy.listTenants(id)) expect(state, name).toBe("done");

@@ -129,8 +129,8 @@ async function applyRollout(journal: Journal, seq?: number): Promise<string> {
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
   await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
   await journal.start(id, { retry: false, ...omitUndefined({ seq }) });
-  await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {} } as never);
-  const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "runner:1");
+  await journal.dispatch(id, 0, ["acme"], { enqueue: async () => {}, start: () => {} } as never);
+  const claimed = await journal.claim({ rollout: id, wave: 0, tenant: "acme", retryRound: 0 }, "runner:1");
   if (claimed === undefined) throw new Error("The tenant could not be begun.");
   await journal.finish(claimed, undefined);
   await journal.finishRollout(id);

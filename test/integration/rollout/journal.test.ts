@@ -75,7 +75,7 @@ it("rejects the result of a superseded attempt", async () => {
   const id = await journal.create(createSpec(["acme"]), [targetOf("acme", "https://a.example")]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.completePlanning(id, "d", NO_FILES);
-  const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
+  const job = { rollout: id, wave: 0, tenant: "acme", retryRound: 0 };
   const jobs: unknown[] = [];
   const queue = {
     enqueue: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
@@ -83,12 +83,12 @@ it("rejects the result of a superseded attempt", async () => {
     drain: async () => {},
   };
   await journal.start(id, { retry: false });
-  await journal.release(id, 0, ["acme", "acme"], queue);
-  await journal.release(id, 0, ["acme"], queue);
+  await journal.dispatch(id, 0, ["acme", "acme"], queue);
+  await journal.dispatch(id, 0, ["acme"], queue);
   expect(jobs).toEqual([job]);
 
-  const first = await journal.begin(job, "one:1");
-  const second = await journal.begin(job, "two:2");
+  const first = await journal.claim(job, "one:1");
+  const second = await journal.claim(job, "two:2");
   if (first === undefined || second === undefined) throw new Error("The job was not claimed.");
   expect(second).toMatchObject({ attempt: 2, previousWorker: "one:1" });
   expect(await journal.isCurrent(first)).toBe(false);
@@ -96,7 +96,7 @@ it("rejects the result of a superseded attempt", async () => {
   expect(await journal.finish(first, failed)).toBe(false);
   expect(await journal.finish(second, undefined)).toBe(true);
   expect(await journal.finish(second, failed)).toBe(false);
-  expect(await journal.begin(job, "three:3")).toBeUndefined();
+  expect(await journal.claim(job, "three:3")).toBeUndefined();
   expect(await journal.listTenants(id)).toMatchObject([{ state: "done", attempt: 2, worker: "two:2" }]);
   await journal.close();
 });
@@ -139,9 +139,9 @@ it("repeats a health check only when the rollout is retried", async () => {
   expect(await approved()).toBeDefined();
   expect((await waves())[0]?.state).toBe("gated");
 
-  const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
-  await journal.release(id, 0, ["acme"], { enqueue: async () => {}, start: () => {}, drain: async () => {} });
-  const claim = await journal.begin(job, "one:1");
+  const job = { rollout: id, wave: 0, tenant: "acme", retryRound: 0 };
+  await journal.dispatch(id, 0, ["acme"], { enqueue: async () => {}, start: () => {}, drain: async () => {} });
+  const claim = await journal.claim(job, "one:1");
   if (claim === undefined) throw new Error("The job was not claimed.");
   await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
   await journal.setWaveState(id, 0, "done", { health: { isHealthy: true, message: "" } });
@@ -153,7 +153,7 @@ it("repeats a health check only when the rollout is retried", async () => {
     { state: "running", health: undefined },
     { state: "running", health: undefined },
   ]);
-  expect(await journal.begin(job, "late:1")).toBeUndefined();
+  expect(await journal.claim(job, "late:1")).toBeUndefined();
   await journal.close();
 });
 
@@ -174,12 +174,12 @@ it("uses as many statements as the rollout simulation counts", async () => {
   const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
   const [looking] = await counted(async () => await journal.readRunState(id, 1));
   expect(looking).toBe(STATEMENTS.view + 1);
-  const [releasing] = await counted(async () => await journal.release(id, 0, ["acme"], queue));
-  expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.release);
+  const [releasing] = await counted(async () => await journal.dispatch(id, 0, ["acme"], queue));
+  expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.dispatch);
   const [beginning, claim] = await counted(
-    async () => await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "one:1"),
+    async () => await journal.claim({ rollout: id, wave: 0, tenant: "acme", retryRound: 0 }, "one:1"),
   );
-  expect(beginning).toBe(STATEMENTS.begin);
+  expect(beginning).toBe(STATEMENTS.claim);
   if (claim === undefined) throw new Error("The job was not claimed.");
   expect((await counted(async () => await journal.finish(claim, undefined)))[0]).toBe(STATEMENTS.finish);
   await journal.close();
@@ -200,20 +200,20 @@ const COORDINATOR = `
   const { chooseNextStep } = require(root + "/model/next-step.js");
   (async () => {
     const journal = await Journal.open(await openSqlite(file));
-    await journal.reclaim(id);
+    await journal.resetInterrupted(id);
     await journal.start(id, { retry: true });
     const handed = [];
-    const lane = { enqueue: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
+    const queue = { enqueue: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
     const change = async (job) => {
-      const claim = await journal.begin(job, "host:" + process.pid);
+      const claim = await journal.claim(job, "host:" + process.pid);
       if (await journal.finish(claim, undefined)) process.stdout.write(job.tenant + "\\n");
     };
     for (;;) {
       const step = chooseNextStep(await journal.readRunState(id, 8), Date.now());
       if (step.kind === "begin") await journal.setWaveState(id, step.wave, "running");
       else if (step.kind === "settle") await journal.setWaveState(id, step.wave, "done");
-      else if (step.kind === "release") {
-        await journal.release(id, step.wave, step.tenants, lane);
+      else if (step.kind === "dispatch") {
+        await journal.dispatch(id, step.wave, step.tenants, queue);
         await Promise.all(handed.splice(0).map(change));
       } else if (step.kind === "finish") {
         await journal.finishRollout(id);

@@ -106,9 +106,9 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
     await journal.start(id, { retry: false });
     const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
-    await journal.release(id, 0, ROLLED_OUT, queue);
+    await journal.dispatch(id, 0, ROLLED_OUT, queue);
     for (const tenant of ROLLED_OUT) {
-      const claimed = await journal.begin({ rollout: id, wave: 0, tenant, round: 0 }, "host:1");
+      const claimed = await journal.claim({ rollout: id, wave: 0, tenant, retryRound: 0 }, "host:1");
       if (claimed === undefined) throw new Error(`${tenant} was not begun`);
       await journal.finish(claimed, undefined);
     }

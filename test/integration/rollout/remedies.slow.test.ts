@@ -381,12 +381,12 @@ async function begun(
 async function claim(journal: Journal, rollout: string, tenant: string): Promise<ClaimedJob> {
   const wave = NAMES.indexOf(tenant);
   await journal.setWaveState(rollout, wave, "running");
-  await journal.release(rollout, wave, [tenant], {
+  await journal.dispatch(rollout, wave, [tenant], {
     enqueue: async () => {},
     start: () => {},
     drain: async () => {},
   });
-  const claimed = await journal.begin({ rollout, wave, tenant, round: 0 }, "host:1");
+  const claimed = await journal.claim({ rollout, wave, tenant, retryRound: 0 }, "host:1");
   if (claimed === undefined) throw new Error("It was not begun.");
   return claimed;
 }

@@ -126,7 +126,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await startDead(fleet, id, "a");
       await fleet.skip("a");
       expect(await fleet.states(id)).toEqual({ a: "running" });
-      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
       expect(await fleet.states(id)).toEqual({ a: "skipped" });
     });
 
@@ -178,7 +178,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await startDead(fleet, id, "a");
       await fleet.start(id, { left: ["a"] });
       expect(await fleet.states(id)).toMatchObject({ a: "running" });
-      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
       expect(await fleet.states(id)).toMatchObject({ a: "skipped" });
       expect(fleet.changed).toEqual([]);
     });
@@ -190,7 +190,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await fleet.start(id, { left: ["a"] });
       await fleet.skip("b");
       expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["a", "b"]);
-      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeUndefined();
+      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeUndefined();
     });
 
     it("is counted once after it was finished", async () => {
@@ -210,7 +210,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await fleet.start(id, { left: ["a"] });
       await fleet.start(id);
       expect(await report(fleet, id)).not.toHaveProperty("skipped");
-      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeDefined();
+      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeDefined();
     });
 
     it("is continued for a dead process after its skip has ended", async () => {
@@ -220,7 +220,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       await fleet.skip("a");
       const skips = [...(await readActiveSkips(fleet.journal.database, WHOSE)).values()];
       await endSkips(fleet.journal.database, skips, { by: "kim@build-8", nowMs: fleet.now() });
-      expect(await fleet.journal.begin(jobOf(id, "a"), "host:1")).toBeDefined();
+      expect(await fleet.journal.claim(jobOf(id, "a"), "host:1")).toBeDefined();
     });
   });
 
@@ -302,7 +302,7 @@ export function skippingStories(open: () => Promise<Database>): void {
   });
 }
 
-const jobOf = (rollout: string, tenant: string) => ({ rollout, wave: 0, tenant, round: 0 });
+const jobOf = (rollout: string, tenant: string) => ({ rollout, wave: 0, tenant, retryRound: 0 });
 
 /** Starts the rollout and a tenant's job in a process that then dies. */
 async function startDead(fleet: SkippingFleet, id: string, tenant: string): Promise<void> {
@@ -310,6 +310,6 @@ async function startDead(fleet: SkippingFleet, id: string, tenant: string): Prom
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
   const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
-  await journal.release(id, 0, [tenant], queue);
-  expect(await journal.begin(jobOf(id, tenant), "dead:1")).toBeDefined();
+  await journal.dispatch(id, 0, [tenant], queue);
+  expect(await journal.claim(jobOf(id, tenant), "dead:1")).toBeDefined();
 }

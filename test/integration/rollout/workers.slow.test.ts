@@ -141,7 +141,7 @@ describe.concurrent("the job queue", () => {
     await using postgres = await startPostgres();
     const database = await openPostgres(postgres.url);
     const queue = await openPgBossQueue(postgres.url, { log: () => {} });
-    const job = (tenant: string, round = 0): Job => ({ rollout: "r", wave: 0, tenant, round });
+    const job = (tenant: string, retryRound = 0): Job => ({ rollout: "r", wave: 0, tenant, retryRound });
     const handOut = (...jobs: Job[]) => database.transaction((inside) => queue.enqueue(inside, jobs));
 
     await handOut(job("a"), job("b"));
@@ -158,8 +158,8 @@ describe.concurrent("the job queue", () => {
     const stopping = new AbortController();
     const working = runPgBossWorker(
       postgres.url,
-      async ({ tenant, round }) => {
-        done.push(`${tenant}${round}`);
+      async ({ tenant, retryRound }) => {
+        done.push(`${tenant}${retryRound}`);
         if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1) throw new Error("no journal");
       },
       {

@@ -139,7 +139,7 @@ describe("every command", () => {
     const examples = COMMANDS.flatMap((command) => getHelp(command)?.examples ?? []);
     expect(examples.length).toBeGreaterThan(40);
     const verb = new RegExp(`.\\b(?:${VERBS})\\b`);
-    expect(examples.map(({ does }) => does).filter((does) => verb.test(does))).toEqual([]);
+    expect(examples.map(({ purpose: does }) => does).filter((does) => verb.test(does))).toEqual([]);
   });
 
   it("writes its log to stderr, not to stdout", () => {

@@ -81,8 +81,8 @@ describe("the help", () => {
     },
   );
 
-  const next = Object.values(EXPLANATIONS).map((one) => one.next);
-  const ours = [...new Set(next)].filter(
+  const nextCommands = Object.values(EXPLANATIONS).map((explanation) => explanation.nextCommand);
+  const ours = [...new Set(nextCommands)].filter(
     (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
   );
   it.each(ours)("accepts the next command of an explanation: %s", async (line) => {

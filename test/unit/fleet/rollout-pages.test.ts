@@ -80,13 +80,16 @@ it("shows failures, changes and tenant outcomes on a rollout's page", () => {
 it.each([
   ["the summary of a tenant's plan", [...listValues(20), "and 80 more, among them 2 new allows"], []],
   ["the number of omitted lines", listValues(1_040), ["and 1,010 more, none more dangerous"]],
-])("shows %s below the unreverted changes", (_, left, more) => {
+])("shows %s below the unreverted changes", (_, unreverted, more) => {
   if (stopped === undefined) throw new Error("no rollout");
-  const report = { ...stopped.report, tenants: stopped.report.tenants.map((one) => ({ ...one, left })).slice(0, 1) };
+  const report = {
+    ...stopped.report,
+    tenants: stopped.report.tenants.map((one) => ({ ...one, unreverted })).slice(0, 1),
+  };
   const lines = linesOf(filesOf(withRollouts([{ ...stopped, report }])), `rollouts/${report.id}.html`);
   const start = lines.findIndex((line) => line.startsWith("Not reverted"));
   const end = lines.findIndex((line) => line.startsWith("Tenants "));
-  expect(lines.slice(start + 2, end)).toEqual([...left.slice(0, 30), ...more]);
+  expect(lines.slice(start + 2, end)).toEqual([...unreverted.slice(0, 30), ...more]);
 });
 
 function listValues(count: number): string[] {

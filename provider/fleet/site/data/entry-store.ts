@@ -297,7 +297,7 @@ function formatReview(reviewed: DeclaredEntry["reviewed"]): string | undefined {
 /** Formats a time to the minute. An invalid time is shown unchanged. */
 function formatTime(time: string): string {
   return formatMinute(time)
-    .map((word) => (typeof word === "string" ? word : excerpt(word.given, 40)))
+    .map((word) => (typeof word === "string" ? word : excerpt(word.untrusted, 40)))
     .join("");
 }
 

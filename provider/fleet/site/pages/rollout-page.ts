@@ -46,14 +46,14 @@ export interface RolloutPageData {
 export function renderRolloutPage(layout: PageLayout, { details, rollouts, tenants }: RolloutPageData): string {
   const { report } = details;
   const links = new PageLinks(rollouts, tenants, "../");
-  const { mood, verdict, headline, statusNotes, tallies } = buildRolloutReportView(report);
+  const { statusColor, verdict, headline, statusNotes, tallies } = buildRolloutReportView(report);
   const prunedText = describePruning(details);
   return renderPage(layout, {
     title: `Rollout ${report.id}`,
     path: getRolloutPagePath(report.id),
     main: html`<p class="eyebrow">Rollout</p>
 <h1><bdi>${excerpt(report.id)}</bdi></h1>
-${renderStatusBanner(mood, verdict, headline)}
+${renderStatusBanner(statusColor, verdict, headline)}
 ${statusNotes.length === 0 ? "" : html`<p>${renderHtmlText(statusNotes)}</p>`}${links.renderRollbacks(report)}${prunedText === undefined ? "" : html`<p>${renderHtmlText(prunedText)}</p>`}
 <ul class="tallies">${tallies.map(
       ({ state, sign, word, count }) =>
@@ -155,12 +155,12 @@ function renderTenantNames(names: readonly string[], links: PageLinks): Html {
 const MAX_UNREVERTED = 30;
 
 function renderUnreverted({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
-  const tenantsWithUnreverted = tenants.filter(({ left = [] }) => left.length > 0);
+  const tenantsWithUnreverted = tenants.filter(({ unreverted = [] }) => unreverted.length > 0);
   if (tenantsWithUnreverted.length === 0) return undefined;
   return html`<section><h2>Not reverted <span class="n">${formatNumber(tenantsWithUnreverted.length)}</span></h2><ul class="points">${tenantsWithUnreverted.map(
-    ({ name, left = [] }) => {
-      const hiddenCount = left.length - MAX_UNREVERTED;
-      return html`<li><b>${links.renderTenants([name])}</b>${left.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
+    ({ name, unreverted = [] }) => {
+      const hiddenCount = unreverted.length - MAX_UNREVERTED;
+      return html`<li><b>${links.renderTenants([name])}</b>${unreverted.slice(0, MAX_UNREVERTED).map((one) => html`<p>${renderHtmlText([untrustedSentence(excerpt(one, 500))])}</p>`)}${
         hiddenCount > 0 ? html`<p class="source">${formatOmittedChanges(hiddenCount)}</p>` : ""
       }</li>
 `;

@@ -20,8 +20,8 @@ const STATE_CLASSES: Readonly<Record<RolloutStatusColor, string>> = {
 };
 
 export function renderRolloutState(report: RolloutReport): Html {
-  const { mood, verdict } = buildRolloutReportView(report);
-  return html`<span class="state ${STATE_CLASSES[mood]}">${verdict}</span>`;
+  const { statusColor, verdict } = buildRolloutReportView(report);
+  return html`<span class="state ${STATE_CLASSES[statusColor]}">${verdict}</span>`;
 }
 
 export class PageLinks {

@@ -42,7 +42,8 @@ const event = (subject: string, before: unknown, after: unknown) =>
   }) as unknown as WhyStory["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
 const chain = { place, chain: ["a.yaml"], overrides: [] };
-const plain = (words: SafeText): string => words.map((word) => (typeof word === "string" ? word : word.given)).join("");
+const plain = (words: SafeText): string =>
+  words.map((word) => (typeof word === "string" ? word : word.untrusted)).join("");
 
 const standing = story({
   files: [

@@ -10,7 +10,7 @@ const former = { rollout: "20261101-1200-abcdef", seq: 3, at: "2026-11-01T12:00:
 
 function markerOf(summary: Partial<TenantSummary>, spec: Partial<ClaimedJob["spec"]> = {}) {
   const claimed = {
-    job: { rollout: ROLLOUT, wave: 0, tenant: "acme", round: 0 },
+    job: { rollout: ROLLOUT, wave: 0, tenant: "acme", retryRound: 0 },
     seq: 7,
     spec: { source: "tenants.yaml", project: "p", today: "2026-11-20", services: [], waves: [], ...spec },
     summary: {

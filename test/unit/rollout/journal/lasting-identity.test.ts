@@ -44,7 +44,11 @@ async function isRefused(changes: Changes, before: ObservedState, now: ObservedS
   const known = getLastingIdentity(summary);
   const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
   return await isDifferentTenant(
-    { ...remembered, ...(known && { lasting: known }), earlier: async () => [{ order: [1, 0], identity }] },
+    {
+      ...remembered,
+      ...(known && { lasting: known }),
+      readEarlierIdentities: async () => [{ order: [1, 0], identity }],
+    },
     createIdentityComparator(AT, now),
   );
 }

@@ -227,12 +227,12 @@ class Story {
     // Continuing implies that the person has checked the waiting wave.
     if (!retry && waiting >= 0) for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
     await journal.start(id, { retry, seq });
-    await journal.reclaim(id);
+    await journal.resetInterrupted(id);
     const killed = new AbortController();
     let left = killAfter ?? Number.POSITIVE_INFINITY;
     const queue = new LocalQueue(async (job) => {
       if (left-- <= 0) return killed.abort();
-      const claimed = await journal.begin(job, "worker");
+      const claimed = await journal.claim(job, "worker");
       if (claimed === undefined) return;
       const before = record.spec.waves.slice(0, job.wave).flatMap(({ tenants }) => tenants);
       expect(before.filter((name) => this.#closed.has(name))).toEqual([]);

@@ -23,11 +23,11 @@ describe("chooseNextStep", () => {
     });
   });
 
-  it("releases as many tenants as the wave has free slots, in order", () => {
+  it("dispatches as many tenants as the wave has free slots, in order", () => {
     const running = wave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
     const pending = tenants("a", "b", "c");
     expect(chooseNextStep(view([running], { pending }), NOW)).toEqual({
-      kind: "release",
+      kind: "dispatch",
       wave: 0,
       tenants: ["a", "b"],
     });
@@ -53,18 +53,18 @@ describe("chooseNextStep", () => {
     expect(chooseNextStep(view([midst], { pending }), closedMs)).toEqual(pause);
     const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
     expect(chooseNextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
-    expect(chooseNextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
+    expect(chooseNextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "dispatch" });
     // Closed hours don't matter if nothing is to be changed.
     expect(chooseNextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
       kind: "begin",
     });
   });
 
-  it("holds back tenants of a saturated service and releases others", () => {
+  it("holds back tenants of a saturated service and dispatches others", () => {
     const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
     const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];
     const step = chooseNextStep(view([running], { pending, freeSlotsByAddress: new Map([[ADDRESS, 1]]) }), NOW);
-    expect(step).toEqual({ kind: "release", wave: 0, tenants: ["a", "c"] });
+    expect(step).toEqual({ kind: "dispatch", wave: 0, tenants: ["a", "c"] });
     const freeSlotsByAddress = new Map([[ADDRESS, -1]]);
     expect(chooseNextStep(view([running], { pending: tenants("a"), freeSlotsByAddress }), NOW)).toEqual({
       kind: "wait",
@@ -111,7 +111,7 @@ describe("chooseNextStep", () => {
   it("counts released tenants as running", () => {
     const running = wave("canary", { pending: 2, released: 1, running: 1 }, { state: "running", maxConcurrent: 3 });
     const step = chooseNextStep(view([running], { pending: tenants("a", "b") }), NOW);
-    expect(step).toEqual({ kind: "release", wave: 0, tenants: ["a"] });
+    expect(step).toEqual({ kind: "dispatch", wave: 0, tenants: ["a"] });
   });
 
   it("names each closed time once", () => {
@@ -431,7 +431,7 @@ class Witness {
     }
     for (const atMs of diesAtMs) {
       clock.at(atMs, () => {
-        journal.reclaim();
+        journal.resetInterrupted();
         this.#underWay.clear();
         this.rollout.changed();
       });

@@ -86,9 +86,9 @@ describe("the combined plan as Markdown", () => {
 
   test("lists what a drift revert reverts and leaves", () => {
     const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
-    const left = ["1 other change that is pending"];
+    const unreverted = ["1 other change that is pending"];
     const tenants = shown.report.tenants.map((tenant, at) =>
-      at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, left },
+      at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
     );
     const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
     for (const text of [renderCombinedPlanMarkdown(of), renderCombinedPlanHtml(of).replace(/<[^>]+>/g, "")]) {
@@ -201,7 +201,7 @@ describe("the combined plan as Markdown", () => {
           const { report, plannedRollout, combinedPlan } = shownOf(plans, { text: long, mail });
           const again = { rollout: long, by: long, tenants: [long], changes: Array(SEVERAL).fill(long) };
           const shown = {
-            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, left: [long] })) },
+            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, unreverted: [long] })) },
             plannedRollout: { ...plannedRollout, reappliedChanges: Array(SEVERAL).fill(again) },
             combinedPlan,
           };
@@ -232,7 +232,7 @@ test("lists every tenant and change as plain text on the HTML page", () => {
   const plans = [...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)), planOf(text)];
   const page = renderCombinedPlanHtml(shownOf(plans, { text }));
   for (let at = 0; at < 60; at += 1) {
-    expect(page).toContain(`<bdi class="given">t${at}</bdi>`);
+    expect(page).toContain(`<bdi class="untrusted">t${at}</bdi>`);
     expect(page).toContain(`<code><bdi>own-${at}.example</bdi></code>`);
   }
   expect(page).not.toContain("<script");

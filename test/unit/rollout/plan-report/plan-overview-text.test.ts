@@ -133,7 +133,7 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
     index < 8
       ? {
           ...tenant,
-          left: ["1 that nobody declares"],
+          unreverted: ["1 that nobody declares"],
           ...(index === 0 ? { drift: [`deny a: ${Object.values(HOSTILE).join(" ")}`] } : {}),
         }
       : tenant,

@@ -21,13 +21,13 @@ function planned(plan: Plan) {
     { ...STACK, known },
     false,
     { acceptanceEnvironment: {} } as PlanningContext,
-    { left: [SECRET], drift: [SECRET], fingerprint: SECRET },
+    { unreverted: [SECRET], drift: [SECRET], fingerprint: SECRET },
   );
 }
 
 it("stores only the refusal of a tenant with another tenant's key", () => {
   const { plannedTenant: own, changes } = planned(denies(SECRET));
-  expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
+  expect([changes.length, own.summary?.unreverted]).toEqual([1, [SECRET]]);
   // The removal guard's message names the entries.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
   const stranger = planned({ ...denies(SECRET), blockers: [BLOCKER, removals] });
@@ -39,7 +39,7 @@ it("stores only the refusal of a tenant with another tenant's key", () => {
 
 it("hides a tenant's data when only its mail reveals another tenant", () => {
   const { report, plannedRollout: whole } = shownOf([denies(SECRET)]);
-  const tenants = report.tenants.map((tenant) => ({ ...tenant, left: [SECRET], drift: [SECRET] }));
+  const tenants = report.tenants.map((tenant) => ({ ...tenant, unreverted: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };
   const shown = addMailAlarms({ ...report, tenants }, mail);

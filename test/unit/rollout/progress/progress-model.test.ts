@@ -22,7 +22,7 @@ describe("the progress model", () => {
     expect(model.reason).toBe(reason);
     expect(model.running.size).toBe(0);
     expect(model.counts).toEqual({
-      left: counts.pending,
+      remaining: counts.pending,
       running: 0,
       done: counts.done,
       unchanged: counts.unchanged,
@@ -49,8 +49,8 @@ describe("the progress model", () => {
       fc.property(fc.nat(events.length), fc.nat(20), (count, back) => {
         const model = modelOf(rollouts.middle, count);
         for (const event of events.slice(Math.max(0, count - back), count)) model.handleEvent(event);
-        const { left, running, done, unchanged, failed } = model.counts;
-        expect(left + running + done + unchanged + failed).toBe(before.tenants.length);
+        const { remaining, running, done, unchanged, failed } = model.counts;
+        expect(remaining + running + done + unchanged + failed).toBe(before.tenants.length);
         expect(running).toBe(model.running.size);
         for (const wave of model.waves) {
           const sum = Object.values(wave.counts).reduce((one, other) => one + other, 0);
@@ -105,13 +105,13 @@ describe("a resumed rollout", () => {
   const at = { seq: 9, at: "2026-11-22T09:00:00.000Z", rollout: "r" };
 
   test.each([
-    ["running", { left: 3 }, "running"],
-    ["checking", { left: 0 }, "checking"],
-  ] as const)("clears the stop of a wave that was %s", (_, { left }, state) => {
+    ["running", { remaining: 3 }, "running"],
+    ["checking", { remaining: 0 }, "checking"],
+  ] as const)("clears the stop of a wave that was %s", (_, { remaining }, state) => {
     const { after } = rollouts.stopped;
     const [canary, early, rest] = after.waves;
     if (canary === undefined || early === undefined || rest === undefined) throw new Error("no waves");
-    const counts = { ...early.counts, pending: left };
+    const counts = { ...early.counts, pending: remaining };
     const health = { isHealthy: false, message: "threats rose" };
     const model = new ProgressModel({ ...after, waves: [canary, { ...early, counts, health }, rest] });
     expect(model.waves[1]).toMatchObject({ state: "stopped", health });

@@ -119,7 +119,10 @@ describe("validateTenantIdentities with earlier rollouts", () => {
           const earlier = read.map(([sequence, identity]) => ({ order: [sequence, 0] as const, identity }));
           const identity = earlier.at(-1)?.identity ?? A;
           const seq = read.at(-1)?.[0] ?? 0;
-          return [stack, { stack, name: stack, rollout: "r", seq, identity, earlier: async () => earlier }];
+          return [
+            stack,
+            { stack, name: stack, rollout: "r", seq, identity, readEarlierIdentities: async () => earlier },
+          ];
         }),
       );
   /** Read long after its entries were created. */
@@ -220,8 +223,10 @@ describe("addMarkerRecords", () => {
   });
 
   const journalOf = (seq: number) => async (): Promise<IdentityRecords> => {
-    const earlier = async () => [{ order: [seq, 0] as const, identity: A }];
-    return new Map([["a", { stack: "a", name: "a", rollout: "r", seq, identity: A, fingerprint: "f", earlier }]]);
+    const readEarlierIdentities = async () => [{ order: [seq, 0] as const, identity: A }];
+    return new Map([
+      ["a", { stack: "a", name: "a", rollout: "r", seq, identity: A, fingerprint: "f", readEarlierIdentities }],
+    ]);
   };
 
   it.each([
@@ -239,7 +244,7 @@ describe("addMarkerRecords", () => {
     const earlierThan = async (acceptedSeq: number | undefined) => {
       const marker = { ...MARKER, seq: 4, identity: B, ...(acceptedSeq === undefined ? {} : { acceptedSeq }) };
       const record = (await addMarkerRecords(journalOf(3), [a], () => marker)("declared")).get("a");
-      return [(await record?.earlier?.())?.length, record?.fingerprint];
+      return [(await record?.readEarlierIdentities?.())?.length, record?.fingerprint];
     };
     expect(await earlierThan(undefined)).toEqual([1, "f"]);
     expect(await earlierThan(3)).toEqual([1, "f"]);
