@@ -82,7 +82,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
 }
 
 /** Creates an error that says why the build failed and how to fix it. */
-function buildError(message: string, remedy: string): Error {
+function createBuildError(message: string, remedy: string): Error {
   return new Error(
     `Can't build the Pulumi CLI: ${message}.\nTo fix it: ${remedy}. Or install Pulumi: https://www.pulumi.com/docs/iac/download-install/`,
   );
@@ -156,15 +156,16 @@ async function getGoEnvironment({ env }: BuildContext, minimum: SemanticVersion)
   const goEnvResult = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
     env,
   });
-  if (goEnvResult.failure?.code === "ENOENT") throw buildError("`go` isn't on PATH", remedy);
-  if (goEnvResult.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeRunFailure(goEnvResult)}`, remedy);
+  if (goEnvResult.failure?.code === "ENOENT") throw createBuildError("`go` isn't on PATH", remedy);
+  if (goEnvResult.exitCode !== 0)
+    throw createBuildError(`\`go env\` failed: ${describeRunFailure(goEnvResult)}`, remedy);
 
   const [release = "", toolchain = "", os, arch] = goEnvResult.stdout.split(/\r?\n/);
   const version = parseVersion(release);
   // Since 1.21, Go downloads a newer toolchain from the module proxy unless the user disables that.
   const mayUpgrade = /\bauto$/.test(toolchain);
   if (!version || !(isAtLeast(version, minimum) || mayUpgrade)) {
-    throw buildError(
+    throw createBuildError(
       `Go is ${release || "of an unknown version"}, older than ${formatVersion(minimum)}, and GOTOOLCHAIN is ` +
         (toolchain || "unknown to it"),
       remedy,
@@ -183,7 +184,7 @@ async function getGoEnvironment({ env }: BuildContext, minimum: SemanticVersion)
 
 async function buildProgram(
   program: PinnedGoProgram,
-  title: string,
+  label: string,
   output: string,
   env: NodeJS.ProcessEnv,
   { log, progress }: BuildContext,
@@ -194,7 +195,7 @@ async function buildProgram(
 
   let downloads = 0;
   const listResult = await runWithTicks(
-    () => progress(`Downloading the modules of ${title}: ${downloads} so far, ${elapsed()}`),
+    () => progress(`Downloading the modules of ${label}: ${downloads} so far, ${elapsed()}`),
     () =>
       runCommand("go", ["list", "-deps", program.package], {
         ...options,
@@ -204,8 +205,8 @@ async function buildProgram(
       }),
   );
   if (listResult.exitCode !== 0) {
-    throw buildError(
-      `the modules of ${title} could not be downloaded: ${describeRunFailure(listResult)}`,
+    throw createBuildError(
+      `the modules of ${label} could not be downloaded: ${describeRunFailure(listResult)}`,
       DOWNLOAD_REMEDY,
     );
   }
@@ -214,7 +215,7 @@ async function buildProgram(
   let compiled = 0;
   const ldflags = `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v${program.version}`;
   const buildResult = await runWithTicks(
-    () => progress(`Compiling ${title}: ${compiled} packages of at most ${total}, ${elapsed()}`),
+    () => progress(`Compiling ${label}: ${compiled} packages of at most ${total}, ${elapsed()}`),
     () =>
       // -v prints each package as it is compiled, which shows the progress.
       runCommand(
@@ -229,9 +230,9 @@ async function buildProgram(
       ),
   );
   if (buildResult.exitCode !== 0) {
-    throw buildError(`compiling ${title} failed: ${describeRunFailure(buildResult)}`, COMPILE_REMEDY);
+    throw createBuildError(`compiling ${label} failed: ${describeRunFailure(buildResult)}`, COMPILE_REMEDY);
   }
-  log(`Built ${title} in ${elapsed()}.`);
+  log(`Built ${label} in ${elapsed()}.`);
 }
 
 /** Copies `pulumi-resource-pulumi-nodejs`, Pulumi's own script that starts dynamic providers, from the CLI's modules. */
@@ -246,7 +247,10 @@ async function copyDynamicProviderLauncher(
     env,
   });
   if (listResult.exitCode !== 0) {
-    throw buildError(`the module ${module} could not be found: ${describeRunFailure(listResult)}`, DOWNLOAD_REMEDY);
+    throw createBuildError(
+      `the module ${module} could not be found: ${describeRunFailure(listResult)}`,
+      DOWNLOAD_REMEDY,
+    );
   }
   const name = `pulumi-resource-pulumi-nodejs${process.platform === "win32" ? ".cmd" : ""}`;
   copyFileSync(join(listResult.stdout.trim(), "nodejs", "dist", name), join(bin, name));
@@ -263,7 +267,7 @@ async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: Buil
   rmSync(home, { recursive: true, force: true });
   const version = parseVersion(result.stdout);
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
-    throw buildError(
+    throw createBuildError(
       `the CLI was built but doesn't work: \`pulumi version\` returned ${describeRunFailure(result)}`,
       "check whether programs can run from the cache directory (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
     );

@@ -23,11 +23,11 @@ interface Glossary {
 
 const { terms, sentences }: Glossary = JSON.parse(readFileSync(new URL("glossary.json", import.meta.url), "utf8"));
 const MAX_AVERAGE_WORDS = 18;
-const PAGE = /^(?:README|SECURITY|CONTRIBUTING)\.md$|^docs\/.*\.md$/;
+const PAGE_PATH = /^(?:README|SECURITY|CONTRIBUTING)\.md$|^docs\/.*\.md$/;
 const sentenceSegmenter = new Intl.Segmenter("en", { granularity: "sentence" });
 const sentenceLengths = new Map<string, number[]>();
 /** Generated pages repeat strings of the code. */
-const GENERATED = /^docs\/reference\/(?:api|cli|errors)\/|^sdk\//;
+const GENERATED_PATH = /^docs\/reference\/(?:api|cli|errors)\/|^sdk\//;
 
 const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSource, locator }) => ({
   [Syntax.Paragraph](node) {
@@ -43,7 +43,7 @@ const sentencePatterns: TextlintRuleModule = ({ Syntax, RuleError, report, getSo
 const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) => ({
   [Syntax.Paragraph](node) {
     const path = getFilePath() ?? "";
-    if (!PAGE.test(path)) return;
+    if (!PAGE_PATH.test(path)) return;
     const text = getSource(node)
       .replace(/`[^`]*`/g, "code")
       .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
@@ -53,7 +53,7 @@ const sentenceLength: TextlintRuleModule = ({ Syntax, getSource, getFilePath }) 
 });
 
 const kernel = new TextlintKernel();
-const isProse = (file: string): boolean => /\.(?:md|m?ts)$/.test(file) && !GENERATED.test(file);
+const isProse = (file: string): boolean => /\.(?:md|m?ts)$/.test(file) && !GENERATED_PATH.test(file);
 const files = process.argv.length > 2 ? process.argv.slice(2) : listRepositoryFiles().filter(isProse);
 for (const file of files) {
   const { messages } = await kernel.lintText(readFileSync(file, "utf8"), {

@@ -13,7 +13,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { listRepositoryFiles } from "./repository-files.mts";
 
-interface Outcome {
+interface ToolResult {
   ok: boolean;
   output: string;
 }
@@ -22,7 +22,7 @@ interface Check {
   name: string;
   /** The files that it applies to. */
   filePattern: RegExp;
-  run: () => Promise<Outcome>;
+  run: () => Promise<ToolResult>;
 }
 
 const CODE_FILES = /\.(?:[cm]?[jt]s|json)$/;
@@ -43,7 +43,7 @@ const checks: Check[] = [
   },
   // These scripts run in a browser, without the types of Node.js.
   {
-    name: "page types",
+    name: "browser types",
     filePattern: /^provider\/fleet\/site\/browser\//,
     run: () => runTool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
   },
@@ -127,7 +127,7 @@ function listChangedFiles(): string[] {
 }
 
 /** Checks the manifests and types of the packages as published, for each kind of module resolution. */
-async function checkPackaging(): Promise<Outcome> {
+async function checkPackaging(): Promise<ToolResult> {
   const outcomes = [await checkPackage("./provider"), await checkPackage("./sdk/nodejs")];
   return {
     ok: outcomes.every(({ ok }) => ok),
@@ -135,7 +135,7 @@ async function checkPackaging(): Promise<Outcome> {
   };
 }
 
-async function checkPackage(source: string): Promise<Outcome> {
+async function checkPackage(source: string): Promise<ToolResult> {
   const directory = await mkdtemp(join(tmpdir(), "email-security-package-"));
   try {
     const packResult = await runTool(
@@ -162,7 +162,7 @@ async function checkPackage(source: string): Promise<Outcome> {
 }
 
 /** Checks the line limit of the files in `provider/`, except build output. */
-async function checkFileLengths(): Promise<Outcome> {
+async function checkFileLengths(): Promise<ToolResult> {
   const lengths = new Map(
     listRepositoryFiles("provider")
       .filter((file) => PROVIDER_CODE.test(file))
@@ -175,7 +175,7 @@ async function checkFileLengths(): Promise<Outcome> {
 }
 
 /** Runs a command from node_modules/.bin, which npm puts on PATH. */
-function runTool(command: string, ...args: string[]): Promise<Outcome> {
+function runTool(command: string, ...args: string[]): Promise<ToolResult> {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],

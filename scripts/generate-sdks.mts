@@ -34,12 +34,12 @@ export async function generateSdks(schemaFile: string, directory: string): Promi
       SDK_LOGO: resolve("docs/public/logo.png"),
     };
     for (const language of SDK_LANGUAGES) {
-      const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];
+      const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "generated"];
       await run(engine.command, [...args, "--color", "never"], { cwd: temporaryDirectory, env });
     }
     for (const language of SDK_LANGUAGES) {
       await rm(join(directory, language), { recursive: true, force: true });
-      await cp(join(temporaryDirectory, "made", language), join(directory, language), { recursive: true });
+      await cp(join(temporaryDirectory, "generated", language), join(directory, language), { recursive: true });
     }
     await completeSdks(schemaFile, directory);
   } finally {

@@ -110,7 +110,7 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
       fleet.names[3],
     );
     await fleet.baseline(["invoices-portal.example", "e0.example"]);
-    const site = await fleet.begin({}, "fleet", "site", "public").ended;
+    const site = await fleet.start({}, "fleet", "site", "public").result;
     expect(site.output).toContain("public");
     await take("fleet-site", pathToFileURL(join(fleet.directory, "public/index.html")).href, "evil.example");
   });

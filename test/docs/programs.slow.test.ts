@@ -42,13 +42,13 @@ describe("program in the docs", () => {
           await mkdir(dirname(join(directory.path, path)), { recursive: true });
           await writeFile(join(directory.path, path), shown);
         }
-        await using project = await EngineProject.at(directory.path, {
+        await using project = await EngineProject.open(directory.path, {
           ...(await prepare(directory.path)),
           EMAIL_SECURITY_BASE_URL: sandbox.url,
           EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
         });
-        await project.succeed("stack", "init", "dev");
-        expect(await project.succeed("preview")).toContain("to create");
+        await project.runOrThrow("stack", "init", "dev");
+        expect(await project.runOrThrow("preview")).toContain("to create");
       } finally {
         await sandbox.close();
       }

@@ -57,7 +57,7 @@ export async function manyAtOnce(count: number, { isLeftAlone }: { isLeftAlone: 
   expect(vips).toBeLessThanOrEqual(3);
 
   sandbox.clearRequests();
-  await project.succeed("destroy", "--yes", "--skip-preview", ...parallel);
+  await project.runOrThrow("destroy", "--yes", "--skip-preview", ...parallel);
   expect(holdings(sandbox)).toEqual([]);
   const removed = requestsOf(sandbox);
   expect(removed).toMatchObject({

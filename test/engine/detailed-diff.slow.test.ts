@@ -24,10 +24,10 @@ it("shows only changed properties in a preview and a refresh", async () => {
   await project.up();
 
   await project.write(program("acme-login.example", "INC-8"));
-  expect(shown(await project.succeed("preview", "--diff"))).toEqual(['~ comment: "INC-7" => "INC-8"']);
+  expect(shown(await project.runOrThrow("preview", "--diff"))).toEqual(['~ comment: "INC-7" => "INC-8"']);
 
   await project.write(program("acme-l0gin.example", "INC-7"));
-  const replaced = await project.succeed("preview", "--diff");
+  const replaced = await project.runOrThrow("preview", "--diff");
   expect(replaced).toContain("+-1 to replace");
   expect(shown(replaced)).toEqual(['~ value: "acme-login.example" => "acme-l0gin.example"']);
 
@@ -39,7 +39,7 @@ it("shows only changed properties in a preview and a refresh", async () => {
 
   const [entry] = sandbox.allowDenyEntries("acme");
   await click(sandbox, "PATCH", `/allow_deny_entries/${entry?.id}`, { comment: "is ok" });
-  expect(shown(await project.succeed("refresh", "--preview-only", "--diff"))).toEqual([
+  expect(shown(await project.runOrThrow("refresh", "--preview-only", "--diff"))).toEqual([
     '~ comment: "INC-7" => "is ok"',
   ]);
 });

@@ -37,7 +37,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
     { list: "deny", value: "acme-login.example", comment: "INC-7", verdict_scope: "global" },
   ]);
   expect(vip()).toMatchObject({ comment: "Signs payments", source: "manual" });
-  const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
+  const outputs = JSON.parse(await project.runOrThrow("stack", "output", "--json"));
   expect(outputs).toEqual({ entryId: entries()[0]?.id, jobTitle: "Payroll Specialist" });
 
   // A refresh shows a console edit, and the next `up` reverts it.

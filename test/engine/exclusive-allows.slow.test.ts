@@ -51,7 +51,7 @@ describe.each([
     await add("allow", "clicked.example");
     await add("deny", "colleague.example");
     sandbox.clearRequests();
-    const preview = await project.succeed("preview", "--refresh", "--diff", "--suppress-outputs");
+    const preview = await project.runOrThrow("preview", "--refresh", "--diff", "--suppress-outputs");
     expect(preview).toContain('- clicked.example: "(unmanaged) allow"');
     expect(preview).not.toContain("colleague.example");
     expect(writesOf(sandbox)).toEqual([]);
@@ -90,7 +90,7 @@ describe("several tenants", () => {
       await add(name, "allow", "clicked.example");
       await add(name, "deny", "colleague.example");
     }
-    const status = await fleet.begin({}, "fleet", "status").ended;
+    const status = await fleet.start({}, "fleet", "status").result;
     expect(status.stdout).toContain("added allow clicked.example");
 
     fleet.sandbox.clearRequests();

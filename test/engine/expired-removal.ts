@@ -120,7 +120,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
       expect(locked.output).toContain("pulumi cancel");
       expect(locked.code).toBe(1);
     }
-    await its.project.succeed("cancel", "--yes");
+    await its.project.runOrThrow("cancel", "--yes");
   }
   expect(held().sort()).toEqual(["console.example", "evil.example"]);
 

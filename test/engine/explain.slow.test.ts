@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, it } from "vitest";
 import type { ErrorCode } from "../../provider/commands/explain/explanations";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/error-coverage";
-import { type EndedCommand, Fleet } from "../support/fleet";
+import { Fleet, type FleetCliResult } from "../support/fleet";
 
 /*
  * Errors that only the real engine can provoke. Checks their codes, and that they match the example in `email-security
@@ -27,12 +27,12 @@ afterAll(async () => {
 });
 
 /** Returns the error of the first failed tenant from the report, or the output if there is none. */
-function ofTenant(run: EndedCommand): Provoked {
+function ofTenant(run: FleetCliResult): Provoked {
   return run.report().tenants.find(({ error }) => error !== undefined)?.error ?? run.output;
 }
 
 const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
-  ERR_ROLLOUT_PLAN: async () => (await fleet.begin({ T0_KEY: "mistyped" }, "rollout").ended).stderr,
+  ERR_ROLLOUT_PLAN: async () => (await fleet.start({ T0_KEY: "mistyped" }, "rollout").result).stderr,
   ERR_ROLLOUT_DIGEST: async () =>
     (await fleet.rollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
   ERR_ROLLOUT_NOT_CONVERGED: async () => {

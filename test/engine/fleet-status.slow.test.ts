@@ -7,7 +7,7 @@ import { Fleet } from "../support/fleet";
 /* `fleet status` after real rollouts, and after changes between them. */
 
 async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
-  const { code, stdout, output } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
+  const { code, stdout, output } = await fleet.start({}, "fleet", "status", "--format", "json").result;
   if (!stdout.startsWith("{")) throw new Error(output);
   return { code, status: statusSchema.parse(JSON.parse(stdout)) };
 }
@@ -66,7 +66,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
     `missing ${shared}`,
     "missing only-t1.example",
   ]);
-  const text = await fleet.begin({}, "fleet", "status").ended;
+  const text = await fleet.start({}, "fleet", "status").result;
   expect(text.stdout).toContain("Never rolled out, and different from their files (1 tenant):");
   expect(text.stdout).not.toContain("Drifted");
 
@@ -80,8 +80,8 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
     ["t1", "never-rolled-out", [], []],
   ]);
   // If the stacks can't be read either, the status is unknown.
-  const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
-    .ended;
+  const blind = await fleet.start({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--format", "json")
+    .result;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
     { syncStatus: "not-known", drift: [], behind: [] },
     { syncStatus: "not-known", drift: [], behind: [] },

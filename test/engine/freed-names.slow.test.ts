@@ -40,7 +40,7 @@ it("doesn't hide that a rollback leaves the removed tenant out", async () => {
   expect([fleet.holds("t0"), fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], before, []]);
   expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
-  const status = await fleet.begin({}, "rollout", "status").ended;
+  const status = await fleet.start({}, "rollout", "status").result;
   expect(unfolded(status.stdout)).toContain("2 tenants match their state before");
   expect(status.stdout).not.toContain("All ");
   expect(status.code).toBe(2);

@@ -28,7 +28,7 @@ it("returns the results of all functions as promises and outputs", async () => {
   const reportMessage = report?.report_internet_message_id ?? "";
   await using project = await EngineProject.create({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
-    checksTypes: true,
+    typeCheck: true,
     program: `
       import * as pulumi from "@pulumi/pulumi";
       import * as security from "pulumi-email-security";
@@ -57,10 +57,10 @@ it("returns the results of all functions as promises and outputs", async () => {
     `,
   });
   // The preview is included, because it reads too.
-  await project.succeed("up", "--yes");
+  await project.runOrThrow("up", "--yes");
   expect(writesOf(sandbox)).toEqual([]);
 
-  const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
+  const outputs = JSON.parse(await project.runOrThrow("stack", "output", "--json"));
   const days30 = "days=30";
   const items = async (path: string) => (await ask(sandbox, path)).results["items"] as Record<string, unknown>[];
   const total = async (path: string) => (await ask(sandbox, path)).pagination?.total;
@@ -129,7 +129,7 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
     program: await readFile(`examples/${example}/index.ts`, "utf8"),
   });
-  await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
+  await project.runOrThrow("config", "set", "--path", "ownDomains[0]", "acme.example");
   const commentsBefore = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
   const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
 
@@ -197,7 +197,7 @@ it("ignores forged senders in the example deny-confirmed-phishing", async () => 
   const unsafe = await project.run("preview");
   expect(unsafe.output).toContain("ownDomains");
   expect(unsafe.code).not.toBe(0);
-  await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
+  await project.runOrThrow("config", "set", "--path", "ownDomains[0]", "acme.example");
   const output = await project.up();
   expect(output).toContain("ceo@mail.acme.example claims to be one of your own");
   expect(output).toContain("report r2 names no sender that could be denied");

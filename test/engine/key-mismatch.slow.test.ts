@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_JOURNAL, openJournalDatabase } from "../../provider/rollout/database/open-database";
-import { type EndedCommand, Fleet, keyVariable } from "../support/fleet";
+import { Fleet, type FleetCliResult, keyVariable } from "../support/fleet";
 
 /*
  * Keys that are wrong between planning and the write. The tenants share a baseline and have no VIPs, so only the
@@ -49,9 +49,9 @@ const WRONG_KEYS = [
   },
 ];
 
-async function run(keys: Record<string, string>, ...args: string[]): Promise<EndedCommand> {
+async function run(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
   fleet.take();
-  return await fleet.begin(keys, ...args).ended;
+  return await fleet.start(keys, ...args).result;
 }
 
 let added = 0;
@@ -134,10 +134,10 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
   await fleet.baseline([...values, value]);
-  const begun = fleet.begin({}, "rollout", "--yes", "--max-concurrent", "1");
+  const begun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await begun.seen(({ kind }) => kind === "tenant-finished");
   process.kill(-(begun.process.pid ?? 0), "SIGKILL");
-  await begun.ended;
+  await begun.result;
   await fleet.quiet();
   const open = fleet.names.filter((name) => !fleet.holds(name).includes(`deny ${value}`));
   const [one = "", other = ""] = open;

@@ -117,7 +117,7 @@ export function describeExamples(languages: readonly Language[]): void {
 
         await project.up();
         expect(writes()).toEqual(WRITTEN);
-        expect(await project.succeed("stack", "output", "mostTargeted", "--json")).toContain(await mostTargeted());
+        expect(await project.runOrThrow("stack", "output", "mostTargeted", "--json")).toContain(await mostTargeted());
 
         await project.up("--expect-no-changes");
         expect(writes()).toEqual([]);
@@ -145,12 +145,12 @@ export function describeExamples(languages: readonly Language[]): void {
     );
 
     async function open(): Promise<EngineProject> {
-      const project = await EngineProject.at(directory.path, {
+      const project = await EngineProject.open(directory.path, {
         ...(await prepare(directory.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
         EMAIL_SECURITY_API_KEY: KEY,
       });
-      await project.succeed("stack", "init", "dev");
+      await project.runOrThrow("stack", "init", "dev");
       return project;
     }
 

@@ -48,8 +48,8 @@ it("lets a later release with moved files manage earlier resources", async () =>
   // The earlier release creates the resources.
   await install(directory.path, "npm", packed());
   await declare({ comment: "INC-7", vip: true });
-  await using project = await EngineProject.at(directory.path, environment);
-  await project.succeed("stack", "init", "dev");
+  await using project = await EngineProject.open(directory.path, environment);
+  await project.runOrThrow("stack", "init", "dev");
   const created = await project.up();
   expect(created).toContain("+ 3 created");
   expect(created).not.toContain(LATER_RELEASE_SERVES);
@@ -67,7 +67,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   requests();
 
   // It changes nothing and makes no requests.
-  const unchanged = await project.succeed("up", "--yes");
+  const unchanged = await project.runOrThrow("up", "--yes");
   expect(unchanged).toContain(LATER_RELEASE_SERVES);
   expect(unchanged).toMatch(/Previewing[\s\S]*3 unchanged[\s\S]*Updating[\s\S]*3 unchanged/);
   expect(requests()).toEqual([]);

@@ -45,7 +45,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   const { [bad(7)]: _removed, ...rest } = entries;
   const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
-  const preview = await project.succeed("preview", "--diff");
+  const preview = await project.runOrThrow("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
   // Pulumi truncates long text.
   expect(preview).toMatch(/~ bad-0008\.example: "deny: INC-1 x+(\.{3})?" => "deny: INC-2"/);
@@ -55,14 +55,14 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   // A refresh shows only the changed entries too.
   const idOf = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
   await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
-  const drift = await project.succeed("refresh", "--preview-only", "--diff");
+  const drift = await project.runOrThrow("refresh", "--preview-only", "--diff");
   expect(drift).toContain(bad(60));
   expect(drift.trim().split("\n").length).toBeLessThan(20);
 
   // So does a preview that refreshes, with the command from the guides.
   await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
   await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
-  const looked = await project.succeed("preview", "--diff", "--suppress-outputs");
+  const looked = await project.runOrThrow("preview", "--diff", "--suppress-outputs");
   expect(looked).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
   expect(looked).toContain('~ bad-0070.example: "deny: let it in" => "deny: INC-1 x');
   expect(looked.trim().split("\n").length).toBeLessThan(40);

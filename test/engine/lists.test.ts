@@ -55,7 +55,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   // A preview shows the entries that change, without any request.
   const { [bad(7)]: _removed, ...rest } = entries;
   await declare({ entries: { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" } });
-  const preview = await project.succeed("preview", "--diff");
+  const preview = await project.runOrThrow("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
   expect(preview).toContain('~ bad-0008.example: "deny: INC-1" => "deny: INC-2"');
   expect(preview).toContain('- bad-0007.example: "deny: INC-1"');

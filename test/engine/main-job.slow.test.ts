@@ -47,7 +47,7 @@ it("edits in place and recreates an entry that was deleted by hand", async () =>
   sandbox.clearRequests();
   expect(await project.up("--refresh")).toContain("3 unchanged");
   expect(writesOf(sandbox)).toEqual([]);
-  expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
+  expect(JSON.parse(await project.runOrThrow("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
 });
 
 /** Invalid declarations, and the expected messages. */
@@ -64,7 +64,7 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({
     environment,
-    checksTypes: true,
+    typeCheck: true,
     program: `
       import { AllowDenyEntry } from "pulumi-email-security";
       const first = new AllowDenyEntry("first", { list: "deny", value: "first.example" });
@@ -76,7 +76,7 @@ it("accepts outputs as arguments and reports all mistakes in preview", async () 
     `,
   });
   // This includes the preview, which doesn't know the outputs yet.
-  expect(await project.succeed("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
+  expect(await project.runOrThrow("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
   expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
   expect(await project.up()).toContain("3 unchanged");
 

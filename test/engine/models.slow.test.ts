@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Companies } from "../support/model/company";
 import { aStory, play } from "../support/model/story";
-import { sized, stories, timeLimit } from "../support/scale";
+import { getPropertyOptions, sized, timeLimit } from "../support/scale";
 import { EngineStack } from "./engine-stack";
 
-const STORIES = stories("engine-models", { numRuns: 1, seed: 20_260_101 });
+const STORIES = getPropertyOptions("engine-models", { numRuns: 1, seed: 20_260_101 });
 const CHAPTERS = sized("engine-models", 4, 1);
 
 it("converges on the declared state for any program and console edits", {

@@ -37,13 +37,13 @@ it.each([
 
   // Removing it from the program deletes nothing at the service.
   await project.write("");
-  await project.succeed("up", "--yes", "--skip-preview");
+  await project.runOrThrow("up", "--yes", "--skip-preview");
   expect(await outputsInState()).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 
   // With the correct IDs, both are imported.
   await project.write(program("deny:evil.example", "ceo@acme.example"));
-  await project.succeed("up", "--yes", ...args);
+  await project.runOrThrow("up", "--yes", ...args);
   expect((await outputsInState()).map((outputs) => outputs?.["value"] ?? outputs?.["email"]).sort()).toEqual([
     "ceo@acme.example",
     "evil.example",

@@ -89,7 +89,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
   expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
   await project.write(program({}));
   await project.up("--expect-no-changes");
-  await project.succeed("refresh", "--yes", "--skip-preview", "--expect-no-changes");
+  await project.runOrThrow("refresh", "--yes", "--skip-preview", "--expect-no-changes");
   expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
   expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
 });
@@ -107,7 +107,7 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
     await using project = await EngineProject.create({
       program: "",
       plugin: true,
-      checksTypes: true,
+      typeCheck: true,
       environment: environmentOf(sandbox),
     });
     const command = commandLine(project.directory, project.environment);

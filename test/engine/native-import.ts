@@ -115,7 +115,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       code: 0,
     });
     sandbox.clearRequests();
-    const output = await project.succeed(
+    const output = await project.runOrThrow(
       "import",
       "--file",
       "tenant.json",

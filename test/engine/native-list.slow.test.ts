@@ -83,7 +83,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   // arguments.
   const spoken = await project.up("--diff", "--logtostderr", "--logflow", "-v=9");
   expect(found("a verbose run", spoken)).toEqual([]);
-  expect(found("state", await project.succeed("stack", "export", "--show-secrets"))).toEqual([]);
+  expect(found("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
 
   await project.write(byProviders);
   const shown = { up: await project.up("--diff"), state: (await project.state()).text };
@@ -99,7 +99,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
     expect(await key.findInDirectory(project.directory)).toEqual([]);
     expect(await key.findInDirectory(directory.path)).toEqual([]);
   }
-  const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets")) as {
+  const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets")) as {
     deployment: { resources: { urn: string }[] };
   };
   const holders = state.deployment.resources.filter((resource) => found("", JSON.stringify(resource)).length > 0);

@@ -57,7 +57,7 @@ export async function expectThree(project: EngineProject, entries: Record<string
   const { [bad(7)]: _removed, ...rest } = entries;
   const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
-  const preview = await project.succeed("preview", "--diff");
+  const preview = await project.runOrThrow("preview", "--diff");
   expect(entriesIn(preview).sort()).toEqual(THREE);
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 }

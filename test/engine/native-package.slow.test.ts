@@ -31,7 +31,7 @@ it.skipIf(missing)(
       "index.js": PROGRAM,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(directory.path, name), text);
-    await using project = await EngineProject.at(directory.path, {
+    await using project = await EngineProject.open(directory.path, {
       // Makes the engine look for the plugin on PATH before it tries to download it.
       PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
       EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -39,7 +39,7 @@ it.skipIf(missing)(
     });
     const before = project.environment["PATH"];
     const path = { PATH: [PLUGIN, before].join(delimiter) };
-    await project.succeed("stack", "init", "dev");
+    await project.runOrThrow("stack", "init", "dev");
 
     await using generators = await EmptyDirectory.create();
     await installGenerator("nodejs", generators.path);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { type CliRun, EngineProject, type RunUnderWay } from "../support/engine-project";
+import { EngineProject, type PulumiResult, type RunningPulumi } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 
@@ -25,7 +25,7 @@ const SLOWED_MS = 100;
 it("keeps progress on Ctrl-C and completes the list in the next up", async () => {
   await using list = await BrokenOffList.create();
   const { code, output } = await list.upUntil(
-    ({ id }) => process.kill(id, "SIGINT"),
+    ({ pid: id }) => process.kill(id, "SIGINT"),
     async (run) => {
       while (!/cancel/i.test(run.readOutput())) await sleep(20);
       await sleep(SLOWED_MS);
@@ -55,7 +55,7 @@ it("repairs a list in the next up after the engine was killed", async () => {
   );
   expect(list.written().length).toBeGreaterThanOrEqual(AT - 1);
 
-  await list.project.succeed("cancel", "--yes");
+  await list.project.runOrThrow("cancel", "--yes");
   await list.project.up();
   await list.project.refresh("--clear-pending-creates");
   await list.expectConsistent();
@@ -96,9 +96,9 @@ class BrokenOffList implements AsyncDisposable {
    * @param onHeld called for each delayed request, which continues when it resolves.
    */
   async upUntil(
-    breakOff: (run: RunUnderWay) => void,
-    onHeld: (run: RunUnderWay, plugin: number) => Promise<void>,
-  ): Promise<CliRun> {
+    breakOff: (run: RunningPulumi) => void,
+    onHeld: (run: RunningPulumi, plugin: number) => Promise<void>,
+  ): Promise<PulumiResult> {
     let plugin = 0;
     let posts = 0;
     this.proxy.hooks = {
@@ -106,14 +106,14 @@ class BrokenOffList implements AsyncDisposable {
         if (method !== "POST") return;
         posts += 1;
         if (posts === AT) {
-          plugin = providerOf(run.id, "native") ?? 0;
+          plugin = providerOf(run.pid, "native") ?? 0;
           breakOff(run);
         }
         if (posts >= AT) await onHeld(run, plugin);
       },
     };
-    const run = this.project.begin({}, "up", "--yes", "--skip-preview");
-    const ended = await run.ended;
+    const run = this.project.start({}, "up", "--yes", "--skip-preview");
+    const ended = await run.result;
     expect(plugin).toBeGreaterThan(0);
     await gone(plugin);
     this.proxy.hooks = {};

@@ -76,12 +76,12 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     await using sandbox = await startSandbox({ scenario: "empty" });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
     await writeProgram(directory.path, { ...program, text: program.text.replace("SANDBOX", sandbox.url) });
-    await using project = await EngineProject.at(directory.path, environment);
-    await project.succeed("stack", "init", "dev");
+    await using project = await EngineProject.open(directory.path, environment);
+    await project.runOrThrow("stack", "init", "dev");
 
     // A preview loads the same code as an update, so only the CommonJS programs run one.
     const preview = program.type === "commonjs" ? [] : ["--skip-preview"];
-    const first = await project.succeed("up", "--yes", ...preview);
+    const first = await project.runOrThrow("up", "--yes", ...preview);
     if (preview.length === 0) expect(first).toContain("+ 4 to create");
     expect(first).toContain("+ 4 created");
     expect(first).toMatch(/jobTitle *: "Payroll Specialist"/);
@@ -114,13 +114,13 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     await using here = await EngineProject.create({ program: text, environment });
     await here.up();
     const exported = join(here.directory, "stack.json");
-    await here.succeed("stack", "export", "--file", exported);
+    await here.runOrThrow("stack", "export", "--file", exported);
 
     // Then, on a colleague's machine, it is in pnpm's store.
     await writeProgram(directory.path, { main: "index.js", type: "module", text });
-    await using there = await EngineProject.at(directory.path, environment);
-    await there.succeed("stack", "init", "dev");
-    await there.succeed("stack", "import", "--file", exported);
+    await using there = await EngineProject.open(directory.path, environment);
+    await there.runOrThrow("stack", "init", "dev");
+    await there.runOrThrow("stack", "import", "--file", exported);
     sandbox.clearRequests();
 
     await there.up("--expect-no-changes");

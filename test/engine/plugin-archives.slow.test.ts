@@ -136,13 +136,13 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
     expect(schema.output).toContain('"email-security:index:VipList"');
 
-    await project.succeed("plugin", "install", ...PLUGIN, "--file", single);
+    await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", single);
     // These commands accept the installed plugin, although the project doesn't specify one.
-    await project.succeed("install");
-    await project.succeed("plugin", "install");
+    await project.runOrThrow("install");
+    await project.runOrThrow("plugin", "install");
     await project.up();
     expect(writes().sort()).toEqual(WRITTEN);
-    expect(await project.succeed("stack", "output", "mostTargeted")).toContain("fullName");
+    expect(await project.runOrThrow("stack", "output", "mostTargeted")).toContain("fullName");
 
     // Kills the engine after it has sent a change. The proxy forwards the change only after the plugin has exited too.
     await project.writeFile("Pulumi.yaml", PROGRAM.replaceAll("INC-2", "INC-3"));
@@ -150,17 +150,17 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     proxy.hooks = {
       async beforeForward({ method }) {
         if (method === "GET" || plugin !== 0) return;
-        plugin = providerOf(run.id, "native") ?? 0;
+        plugin = providerOf(run.pid, "native") ?? 0;
         run.kill();
         while (isRunning(plugin)) await sleep(20);
       },
     };
-    const run = project.begin({}, "up", "--yes", "--skip-preview");
-    await run.ended;
+    const run = project.start({}, "up", "--yes", "--skip-preview");
+    await run.result;
     expect(plugin).toBeGreaterThan(0);
     while (isRunning(plugin)) await sleep(20);
     proxy.hooks = {};
-    await project.succeed("cancel", "--yes");
+    await project.runOrThrow("cancel", "--yes");
     await project.up();
     expect(commentOf("listed.example")).toBe("INC-3");
 
@@ -172,11 +172,11 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       verdict_scope: "global",
     });
     sandbox.clearRequests();
-    await project.succeed("plugin", "rm", "--all", "--yes");
+    await project.runOrThrow("plugin", "rm", "--all", "--yes");
     const server = ["--server", `${archives.url}/v\${VERSION}`];
-    await project.succeed("plugin", "install", ...PLUGIN, ...server);
+    await project.runOrThrow("plugin", "install", ...PLUGIN, ...server);
     expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
-    await project.succeed(
+    await project.runOrThrow(
       "import",
       "email-security:index:AllowDenyEntry",
       "clicked",
@@ -192,8 +192,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     for (const gone of ["single", "listed", "clicked"]) expect(values).not.toContain(`${gone}.example`);
 
     // The archive with the script, which needs `node`.
-    await project.succeed("plugin", "rm", "--all", "--yes");
-    await project.succeed("plugin", "install", ...PLUGIN, "--file", script);
+    await project.runOrThrow("plugin", "rm", "--all", "--yes");
+    await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", script);
     const without = await project.run("up", "--yes", "--skip-preview");
     expect(without.output).toMatch(/node.*No such file/);
     expect(writes()).toEqual([]);
@@ -212,12 +212,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await cp(resolve("examples/native-python"), program.path, { recursive: true });
     const file = join(program.path, "Pulumi.yaml");
     await writeFile(file, (await readFile(file, "utf8")).replace(/^plugins:\n( .*\n)+/m, ""));
-    await using project = await EngineProject.at(program.path, {
+    await using project = await EngineProject.open(program.path, {
       ...(await LANGUAGES.python.prepare(program.path)),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,
     });
-    await project.succeed("stack", "init", "dev");
+    await project.runOrThrow("stack", "init", "dev");
     const from = (url: string) => ({
       // The SDK's download URL is on GitHub.
       PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*/pulumi-email-security=${url}/v\${VERSION}`,

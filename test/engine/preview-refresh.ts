@@ -50,7 +50,7 @@ export async function showsAndRemoves(sandbox: Sandbox, project: EngineProject, 
   const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === bad(7));
   await click(sandbox, "PATCH", `/allow_deny_entries/${edited?.id}`, { comment: "Ask Tomas" });
   sandbox.clearRequests();
-  const preview = await project.succeed(...DIFF);
+  const preview = await project.runOrThrow(...DIFF);
   expect(entriesIn(preview).sort()).toEqual([
     '- added.example: "(unmanaged) deny"',
     `~ ${bad(7)}: "deny: Ask Tomas" => "deny: INC-1"`,

@@ -41,7 +41,7 @@ interface Step {
 
 /** Returns the steps of a preview by resource name. */
 async function preview(project: EngineProject): Promise<Record<string, Step>> {
-  const printed = await project.succeed("preview", "--json");
+  const printed = await project.runOrThrow("preview", "--json");
   const { steps } = JSON.parse(printed.slice(printed.indexOf("{"))) as {
     steps: (Step & { readonly urn: string })[];
   };
@@ -146,7 +146,7 @@ it("runs `pulumi do` with nothing but the environment", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await projectOn(sandbox, "");
   const { host } = new URL(sandbox.url);
-  await project.succeed(...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)]);
+  await project.runOrThrow(...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)]);
   const run = async (what: string, ...args: string[]) =>
     await project.run("do", `email-security:index:${what}`, "--stateless", ...args);
   const json = async (what: string, ...args: string[]): Promise<unknown> => {

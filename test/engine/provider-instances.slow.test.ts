@@ -99,7 +99,7 @@ it("moves a resource to another tenant when its Provider changes", async () => {
   await project.up();
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(1);
   await project.write(entries(sandbox.url, "globex"));
-  expect(await project.succeed("up", "--yes")).toMatch(/\+-1 to replace[\s\S]*\+-1 replaced/);
+  expect(await project.runOrThrow("up", "--yes")).toMatch(/\+-1 to replace[\s\S]*\+-1 replaced/);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
   expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
   await project.up("--expect-no-changes");
@@ -115,8 +115,8 @@ it("manages two tenants by their own keys regardless of the environment", async 
       EMAIL_SECURITY_API_KEY: "another-key",
     },
   });
-  await project.succeed("config", "set", "--secret", "acmeKey", ACME_KEY);
-  await project.succeed("config", "set", "--secret", "globexKey", GLOBEX_KEY);
+  await project.runOrThrow("config", "set", "--secret", "acmeKey", ACME_KEY);
+  await project.runOrThrow("config", "set", "--secret", "globexKey", GLOBEX_KEY);
 
   expect(await project.up()).toContain("+ 5 created");
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ value: "acme-login.example" }]);
@@ -135,7 +135,7 @@ it("manages two tenants by their own keys regardless of the environment", async 
   expect(sandbox.requests).toEqual([]);
 
   // Another key for the same tenant updates the instance without replacing any resource.
-  await project.succeed("config", "set", "--secret", "acmeKey", "sandbox-acme-console");
+  await project.runOrThrow("config", "set", "--secret", "acmeKey", "sandbox-acme-console");
   const before = sandbox.allowDenyEntries("acme");
   expect(await project.up()).not.toMatch(/replaced|deleted/);
   expect(sandbox.allowDenyEntries("acme")).toEqual(before);

@@ -65,9 +65,9 @@ const OTHERS = ["allow partner.example", "deny evil0.example", "deny evil1.examp
 describe("tenant name reused for another company", () => {
   it("gets its own stack by `tenant add` and no earlier rollback", async () => {
     await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
-    const removed = await fleet.begin({}, "tenant", "remove", "t0").ended;
+    const removed = await fleet.start({}, "tenant", "remove", "t0").result;
     expect(removed.code, removed.output).toBe(0);
-    const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY").ended;
+    const added = await fleet.start({}, "tenant", "add", "t0", "--key-env", "T2_KEY").result;
     expect(added.code, added.output).toBe(0);
     expect(unfolded(added.stdout)).toContain(
       `It gets the stack t0-2 instead of t0: the rollout ${id} read another tenant of the service there`,
@@ -88,8 +88,8 @@ describe("tenant name reused for another company", () => {
 
   it("keeps its stack by `tenant add` for the same tenant", async () => {
     await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
-    expect(await fleet.begin({}, "tenant", "remove", "t0").ended).toMatchObject({ code: 0 });
-    const added = await fleet.begin({ T0_KEY: "sandbox-t0-console" }, "tenant", "add", "t0").ended;
+    expect(await fleet.start({}, "tenant", "remove", "t0").result).toMatchObject({ code: 0 });
+    const added = await fleet.start({ T0_KEY: "sandbox-t0-console" }, "tenant", "add", "t0").result;
     expect(added.code, added.output).toBe(0);
     expect(added.stdout).toContain("Its stack t0 was kept");
   });
@@ -119,13 +119,13 @@ describe("tenant name reused for another company", () => {
     expect([only.code, writes()], only.output).toEqual([1, []]);
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: NEW_KEY } }"));
     const keys = { NEW_KEY: "sandbox-t0-console", EMAIL_SECURITY_KEY_VARIABLES: "NEW_KEY,T1_KEY" };
-    const rest = await fleet.begin(keys, "rollout", "rollback", id, "--yes").ended;
+    const rest = await fleet.start(keys, "rollout", "rollback", id, "--yes").result;
     expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
   });
 
   it("counts as another tenant for notices and the site once a person accepts it", async () => {
     const readAccepted = async (): Promise<unknown[]> => {
-      const { stdout } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
+      const { stdout } = await fleet.start({}, "fleet", "status", "--format", "json").result;
       return (JSON.parse(stdout) as FleetStatus).tenants.map(({ name, acceptedSeq }) => [name, acceptedSeq]);
     };
     expect(await readAccepted()).toEqual([
@@ -133,7 +133,7 @@ describe("tenant name reused for another company", () => {
       ["t1", undefined],
     ]);
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
-    const run = await fleet.begin({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t0" }, "rollout", "--yes").ended;
+    const run = await fleet.start({ EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t0" }, "rollout", "--yes").result;
     expect(run.code, run.output).toBe(0);
     const accepted = [
       ["t0", 2],
@@ -152,7 +152,7 @@ describe("tenant name reused for another company", () => {
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
     fleet.take();
     const other = fleet.environment[keyVariable("t2")];
-    const wrong = await fleet.begin({ T0_KEY: other }, "rollout", "resume").ended;
+    const wrong = await fleet.start({ T0_KEY: other }, "rollout", "resume").result;
     expect([wrong.code, writes()], wrong.output).toEqual([1, []]);
     expect(wrong.output).toContain("ERR_OTHER_TENANT");
     expect(fleet.holds("t2")).toEqual(OTHERS);
@@ -168,7 +168,7 @@ describe("another company's tenant under a new name", () => {
   ])("isn't taken for the tenant that left the targets file, $about", async ({ forgets }) => {
     await fleet.write("tenants.yaml", targets("t2: {}"));
     for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
-    const run = await fleet.begin({}, "rollout", "--yes").ended;
+    const run = await fleet.start({}, "rollout", "--yes").result;
     expect(run.code, run.output).toBe(0);
     expect(fleet.holds("t2")).toContain("allow partner.example");
   });
@@ -176,8 +176,8 @@ describe("another company's tenant under a new name", () => {
 
 describe("renamed tenant", () => {
   it("is rolled back from a rollout under its former name", async () => {
-    const renamed = await fleet.begin({ ACME_KEY: fleet.environment["T0_KEY"] }, "tenant", "rename", "t0", "acme")
-      .ended;
+    const renamed = await fleet.start({ ACME_KEY: fleet.environment["T0_KEY"] }, "tenant", "rename", "t0", "acme")
+      .result;
     expect(renamed.code, renamed.output).toBe(0);
     const back = await fleet.rollout("rollback", id, "--yes");
     expect([back.code, begun(back)], back.output).toEqual([0, ["acme", "t1"]]);
@@ -188,9 +188,9 @@ describe("renamed tenant", () => {
   });
 
   it("frees its former name for a new tenant with its own stack", async () => {
-    await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
-    const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
-      .ended;
+    await fleet.start({}, "tenant", "rename", "t0", "acme").result;
+    const added = await fleet.start({}, "tenant", "add", "t0", "--key-env", "T2_KEY", "--settings", "settings/new.yaml")
+      .result;
     expect(added.code, added.output).toBe(0);
     expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 instead of t0: it is the stack of "acme".');
     fleet.take();

@@ -18,7 +18,7 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
     plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
-  await project.succeed("config", "set", "email-security:ownDomain", "acme.example");
+  await project.runOrThrow("config", "set", "email-security:ownDomain", "acme.example");
   const native = program(LISTS("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
   for (const source of [program(LISTS("")), native]) {
     await project.write(source);
@@ -28,13 +28,13 @@ it("rejects a misspelled setting and never sends accepted risks", async () => {
       'The stack\'s configuration has "email-security:ownDomain", which is unknown (`pulumi config rm email-security:ownDomain` removes it); did you mean ownDomains?',
     );
   }
-  await project.succeed("config", "rm", "email-security:ownDomain");
+  await project.runOrThrow("config", "rm", "email-security:ownDomain");
   const variable = await project.runWith({ EMAIL_SECURITY_OWN_DOMAIN: "acme.example" }, "preview");
   expect(variable.code).not.toBe(0);
   expect(variable.output).toContain(
     'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which is unknown; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
   );
-  await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
+  await project.runOrThrow("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
   await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
   expect(sandbox.requests).toEqual([]);
   await project.up();
@@ -56,7 +56,7 @@ it("checks risks against the own domains of each Provider", async () => {
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("(allow-look-alike, globex.example)");
   await project.write(program(entry("acme.com")));
-  await project.succeed("preview");
+  await project.runOrThrow("preview");
 });
 
 it("rejects risky entries in a preview without any request", async () => {
@@ -65,7 +65,7 @@ it("rejects risky entries in a preview without any request", async () => {
     program: program(LISTS("")),
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
-  await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
+  await project.runOrThrow("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);
   // The engine may stop at the first rejected resource.
@@ -73,7 +73,7 @@ it("rejects risky entries in a preview without any request", async () => {
   expect(sandbox.requests).toEqual([]);
 
   await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
-  const accepted = await project.succeed("preview", "--diff");
+  const accepted = await project.runOrThrow("preview", "--diff");
   expect(accepted).toContain("+ 3 to create");
   expect(accepted).toMatch(/acceptRisk\s*: "Our test"/);
   expect(accepted).toMatch(/acme\.net\s*: "allow \(risk accepted: Until May\): INC-7"/);

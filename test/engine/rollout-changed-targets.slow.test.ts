@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
-import { begun, type EndedCommand, Fleet, statesIn, summarizeRun } from "../support/fleet";
+import { begun, Fleet, type FleetCliResult, statesIn, summarizeRun } from "../support/fleet";
 import { watched } from "./rollout-isolation";
 
 /*
@@ -34,12 +34,12 @@ async function replaceInTargets(text: string, by: string): Promise<void> {
 }
 
 /** Runs the only advised command exactly as printed. */
-async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<EndedCommand> {
+async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<FleetCliResult> {
   const commands = advice.flatMap(({ command }) => command ?? []);
   expect(commands).toHaveLength(1);
   const [program, ...words] = commands[0]?.split(" ") ?? [];
   expect(program).toBe("email-security");
-  return await fleet.begin({}, ...words, ...args).ended;
+  return await fleet.start({}, ...words, ...args).result;
 }
 
 describe("resume", () => {
@@ -53,7 +53,7 @@ describe("resume", () => {
     expect(fleet.holds("t1")).toEqual([]);
     expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
     expect(run.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml no longer contains it" }]);
-    const status = await fleet.begin({}, "rollout", "status").ended;
+    const status = await fleet.start({}, "rollout", "status").result;
     expect(status.stdout).toContain("DONE, 1 SKIPPED");
     expect(status.stdout).not.toContain("All ");
     expect(status.stdout).not.toContain("unskip t1");
@@ -94,12 +94,12 @@ describe("resume", () => {
       NEW_T1_KEY: T1_KEY,
       EMAIL_SECURITY_KEY_VARIABLES: `${EMAIL_SECURITY_KEY_VARIABLES},NEW_T1_KEY`,
     };
-    const run = await fleet.begin(renamed, "rollout", "resume").ended;
+    const run = await fleet.start(renamed, "rollout", "resume").result;
     expect(summarizeRun(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toMatch(/key of "t1" now comes from the environment variable NEW_T1_KEY/);
     expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
 
-    const back = await fleet.begin(renamed, "rollout", "rollback", "--yes").ended;
+    const back = await fleet.start(renamed, "rollout", "rollback", "--yes").result;
     expect(summarizeRun(back), back.output).toEqual([0, ["t0", "t1", "t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
   });
@@ -114,9 +114,9 @@ describe("resume", () => {
       NEW_T1_KEY: fleet.keyOf("t1"),
       EMAIL_SECURITY_KEY_VARIABLES: "NEW_T1_KEY,T2_KEY",
     };
-    const run = fleet.begin(keys, "rollout", "resume");
+    const run = fleet.start(keys, "rollout", "resume");
     const { keysSeen, wrong } = await watched(fleet, run);
-    const ended = await run.ended;
+    const ended = await run.result;
     expect(begun(ended), ended.output).toEqual(["t1", "t2"]);
     expect({ keysSeen, wrong }).toEqual({ keysSeen: new Set([fleet.keyOf("t1"), fleet.keyOf("t2")]), wrong: [] });
   });
@@ -148,10 +148,10 @@ describe("run that soaks between its waves", () => {
 
   it("skips and names a tenant that left the targets file", async () => {
     await replaceInTargets(", gate: true", SOAK);
-    const run = fleet.begin({}, "rollout", "--yes");
+    const run = fleet.start({}, "rollout", "--yes");
     await run.seen(({ kind }) => kind === "wave-soaking");
     await replaceInTargets("  t1: {}\n", "");
-    const ended = await run.ended;
+    const ended = await run.result;
     expect(summarizeRun(ended), ended.output).toEqual([2, ["t0", "t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(ended.report().skipped).toMatchObject([{ name: "t1", reason: "tenants.yaml no longer contains it" }]);
@@ -159,27 +159,27 @@ describe("run that soaks between its waves", () => {
 
   it("stops if the targets file takes a key from a variable that isn't allowed", async () => {
     await replaceInTargets(", gate: true", SOAK);
-    const run = fleet.begin({ NEW_T1_KEY: fleet.environment["T1_KEY"] }, "rollout", "--yes");
+    const run = fleet.start({ NEW_T1_KEY: fleet.environment["T1_KEY"] }, "rollout", "--yes");
     await run.seen(({ kind }) => kind === "wave-soaking");
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
-    const ended = await run.ended;
+    const ended = await run.result;
     expect(begun(ended), ended.output).toEqual(["t0"]);
     expect(ended.report().reason).toContain("ERR_ROLLOUT_NOT_ALLOWED");
     const environment = {
       NEW_T1_KEY: fleet.environment["T1_KEY"],
       EMAIL_SECURITY_KEY_VARIABLES: `${fleet.environment["EMAIL_SECURITY_KEY_VARIABLES"]},NEW_T1_KEY`,
     };
-    const resumed = await fleet.begin(environment, "rollout", "resume").ended;
+    const resumed = await fleet.start(environment, "rollout", "resume").result;
     expect(summarizeRun(resumed), resumed.output).toEqual([0, ["t1", "t2"]]);
   });
 
   it("stops before the next wave if the targets file can't be read", async () => {
     await replaceInTargets(", gate: true", SOAK);
     const before = await fleet.read("tenants.yaml");
-    const run = fleet.begin({}, "rollout", "--yes");
+    const run = fleet.start({}, "rollout", "--yes");
     await run.seen(({ kind }) => kind === "wave-soaking");
     await fleet.write("tenants.yaml", "tenants: [");
-    const ended = await run.ended;
+    const ended = await run.result;
     expect(begun(ended), ended.output).toEqual(["t0"]);
     expect(ended.report().reason).toMatch(/^The targets file can't be used for the next wave: /);
     await fleet.write("tenants.yaml", before);
@@ -239,7 +239,7 @@ describe("rollback", () => {
     await replaceInTargets(", gate: true", "");
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     await replaceInTargets("  t1: {}\n", "");
-    const run = await fleet.begin({ T1_KEY: undefined }, "rollout", "rollback", "--yes").ended;
+    const run = await fleet.start({ T1_KEY: undefined }, "rollout", "rollback", "--yes").result;
     expect(summarizeRun(run), run.output).toEqual([2, ["t0", "t2"]]);
   });
 

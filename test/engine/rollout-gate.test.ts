@@ -23,7 +23,7 @@ afterAll(async () => {
 it("passes no closed gate by rerun, clone or another journal", async () => {
   await using hook = await startHook();
   const notified = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
-  const first = await fleet.begin(notified, "rollout", "--yes").ended;
+  const first = await fleet.start(notified, "rollout", "--yes").result;
   expect(summarizeRun(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
   const [waits, ...more] = hook.received.map(({ body }) => noticeSchema.parse(JSON.parse(body)));
@@ -41,11 +41,11 @@ it("passes no closed gate by rerun, clone or another journal", async () => {
   expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
-  const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
+  const other = await fleet.start(elsewhere, "rollout", "--yes").result;
   expect(summarizeRun(other)).toEqual([1, []]);
   expect(other.output).toMatch(new RegExp(`${id} has not changed these stacks yet \\("t1"\\), and waits for approval`));
   // A rollout can be abandoned from another journal. Its own journal can't resume it afterwards.
-  const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
+  const stopped = await fleet.start(elsewhere, "rollout", "abandon", id).result;
   expect(stopped.output).toMatch(/of another journal is abandoned/);
   expect((await fleet.rollout("resume")).output).toMatch(/abandoned without its journal/);
 

@@ -67,7 +67,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = join(fleet.directory, elsewhere.EMAIL_SECURITY_DATABASE);
   await (await Journal.open(await openJournalDatabase(other))).close();
-  const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
+  const status = await fleet.start(elsewhere, "rollout", "status", id).result;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 
   // After the rollout was abandoned at the gate, a new one in the same journal, with a change to another tenant's file,
@@ -134,11 +134,11 @@ it("waits for a stack locked by another run and names its owner", async () => {
   expect(error?.message).toContain(`(${owner})`);
   expectExample("ERR_STACK_LOCKED", error ?? impatient.output);
 
-  const patient = fleet.begin({}, "rollout", "resume");
+  const patient = fleet.start({}, "rollout", "resume");
   await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
   release();
   expect(await person.ended).toMatchObject({ code: 0 });
-  expect(await patient.ended).toMatchObject({ code: 0 });
+  expect(await patient.result).toMatchObject({ code: 0 });
   expect(fleet.holds("t2")).toContain("deny held.example");
   expect(fleet.sandbox.audit("t2").filter(({ after }) => JSON.stringify(after).includes("held.example"))).toHaveLength(
     1,
@@ -151,7 +151,7 @@ it("rejects a second rollout of the same stacks by name", async () => {
   });
   await fleet.baseline(["evil0.example", "shared.example"]);
   const reached = held(() => true);
-  const first = fleet.begin({}, "rollout", "--yes", "--only", "t0", "t1");
+  const first = fleet.start({}, "rollout", "--yes", "--only", "t0", "t1");
   await reached;
   const { id } = await fleet.report();
   const same = await fleet.rollout("--yes", "--only", "t1");
@@ -162,10 +162,10 @@ it("rejects a second rollout of the same stacks by name", async () => {
     output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
   });
 
-  const other = fleet.begin({}, "rollout", "--yes", "--only", "t2");
+  const other = fleet.start({}, "rollout", "--yes", "--only", "t2");
   await other.seen(({ kind }) => kind === "wave-started");
   release();
-  const runs = [await first.ended, await other.ended];
+  const runs = [await first.result, await other.result];
   expect(runs.map(summarizeRun)).toEqual([
     [0, ["t0", "t1"]],
     [0, ["t2"]],

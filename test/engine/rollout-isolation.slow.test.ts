@@ -23,14 +23,14 @@ it(`plans ${ALL} tenants with a key each, in the memory that it plans 10 with`, 
   // With a large heap, Node.js delays garbage collection, which results in peaks of 130 MB and 210 MB. A small heap
   // shows the memory that is really retained.
   const small = { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=1" };
-  const few = fleet.begin(small, "rollout", "--only", ...named(10));
+  const few = fleet.start(small, "rollout", "--only", ...named(10));
   const { peakMb: ofFew } = await watched(fleet, few);
-  expect(await few.ended).toMatchObject({ code: 2 });
+  expect(await few.result).toMatchObject({ code: 2 });
   fleet.take();
 
-  const all = fleet.begin(small, "rollout");
+  const all = fleet.start(small, "rollout");
   const { peakMb, keysSeen, wrong } = await watched(fleet, all);
-  const { code, output } = await all.ended;
+  const { code, output } = await all.result;
   expect({ code, wrong, keys: [...keysSeen] }).toEqual({ code: 2, wrong: [], keys: [] });
   expect(output.match(KEY)).toBeNull();
   const requestsByCaller = Object.groupBy(

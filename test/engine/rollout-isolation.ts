@@ -46,7 +46,7 @@ export async function watched(
   const wrong: string[] = [];
   let peakMb = 0;
   let isOver = false;
-  void run.ended.then(() => {
+  void run.result.then(() => {
     isOver = true;
   });
   while (!isOver) {
@@ -82,9 +82,9 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   const names = fleet.names.slice(0, changed);
   const selected = changed === fleet.names.length ? [] : ["--only", ...names];
   const reports = ["--output", "report.md", "--output", "report.html"];
-  const run = fleet.begin({}, "rollout", "--yes", ...selected, "--output", "report.json");
+  const run = fleet.start({}, "rollout", "--yes", ...selected, "--output", "report.json");
   const { keysSeen, wrong } = await watched(fleet, run);
-  const { code, output, events } = await run.ended;
+  const { code, output, events } = await run.result;
   // The machine's capacity limits concurrency, however high the wave's limit is.
   let atOnce = 0;
   const busy = events.map(({ kind }) => {
@@ -104,7 +104,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     expect([[], [tenant]]).toContainEqual(valuesIn(JSON.stringify(body)));
   }
 
-  const status = await fleet.begin({}, "rollout", "status", "--output", "json=-", ...reports).ended;
+  const status = await fleet.start({}, "rollout", "status", "--output", "json=-", ...reports).result;
   const report = await fleet.report();
   expect(report.tenants.find(({ name }) => name === FAILING)?.error?.message).toContain("MARK-OF-ONE");
   // Events, reports, rows and states contain values of their own tenant only.

@@ -70,7 +70,7 @@ async function writes(run: RunningCommand, count: number): Promise<void> {
       if (seen >= count) done();
       await sleep(20);
     };
-    void run.ended.then(() => done());
+    void run.result.then(() => done());
   });
 }
 
@@ -150,7 +150,7 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
       done();
     };
   });
-  const run = fleet.begin({}, "rollout", "--yes", "--only", "t0");
+  const run = fleet.start({}, "rollout", "--yes", "--only", "t0");
   await first;
   while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
     if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
@@ -160,7 +160,7 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   for (const { id, command } of fleet.processes()) {
     if (!command.includes("main.js")) process.kill(id, "SIGKILL");
   }
-  await run.ended;
+  await run.result;
   await fleet.quiet();
   await rm(join(fleet.directory, STACKS));
   expect(locksIn(locksOf("t0"))).toHaveLength(1);
@@ -217,7 +217,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   const refused = await fleet.rollout(...only);
   const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
   expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
-  expect(await fleet.begin({ [name]: value }, "rollout", ...only).ended).toMatchObject({ code: 0 });
+  expect(await fleet.start({ [name]: value }, "rollout", ...only).result).toMatchObject({ code: 0 });
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
 });
 
@@ -225,10 +225,10 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
   "is killed when %s, and resumed",
   async (moment) => {
     await changeBaseline();
-    const run = fleet.begin({}, "rollout", "--yes");
+    const run = fleet.start({}, "rollout", "--yes");
     await MOMENTS[moment]?.(run);
     run.process.kill("SIGKILL");
-    await run.ended;
+    await run.result;
     atRequest = () => {};
     const before = await fleet.report();
     expect(before).toMatchObject({ state: "running", isHeld: false });
@@ -275,7 +275,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
       process.kill(found.id, "SIGKILL");
       await sleep(50);
     };
-    const run = await fleet.begin({}, "rollout", "--yes").ended;
+    const run = await fleet.start({}, "rollout", "--yes").result;
     atRequest = () => {};
     expect({ killed, output: run.output }).toMatchObject({
       killed: expect.stringMatching(VICTIMS[victim] ?? ""),
@@ -301,12 +301,12 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
 
 it("writes nothing and leaves nothing to resume when killed while planning", async () => {
   await changeBaseline();
-  const run = fleet.begin({}, "rollout", "--yes");
+  const run = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
     atRequest = () => done();
   });
   run.process.kill("SIGKILL");
-  await run.ended;
+  await run.result;
   await fleet.quiet();
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   const resumed = await fleet.rollout("resume");
@@ -315,21 +315,21 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
 
 it("finishes running work on Ctrl-C and stops at once on the second", async () => {
   await changeBaseline();
-  const planning = fleet.begin({}, "rollout", "--yes");
+  const planning = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
     atRequest = () => done();
   });
   interrupt(planning);
-  expect(await planning.ended).toMatchObject({
+  expect(await planning.result).toMatchObject({
     code: 1,
     output: expect.stringContaining("Nothing was changed"),
   });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
-  const run = fleet.begin({}, "rollout", "--yes");
+  const run = fleet.start({}, "rollout", "--yes");
   await MOMENTS["a list is being written"]?.(run);
   interrupt(run);
-  const stopped = await run.ended;
+  const stopped = await run.result;
   expect(stopped).toMatchObject({ code: 2 });
   const report = stopped.report();
   const { id, advice } = report;
@@ -339,12 +339,12 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
   // Its request timeout is longer than the test waits for its exit.
-  const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
+  const goesOn = fleet.start({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
-  expect(await goesOn.ended).toMatchObject({ code: 2 });
+  expect(await goesOn.result).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.
   await fleet.quiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });

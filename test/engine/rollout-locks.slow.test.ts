@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
-import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
+import { baselineOf, Fleet, type FleetCliResult } from "../support/fleet";
 import { getLockDirectory, layLock, locksIn, typed } from "../support/stack-locks";
 
 /*
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const locksOf = (id: string): string => getLockDirectory(fleet, id, LOCKS_PROJECT);
 const getStatesDirectory = (): string => join(fleet.directory, ".state/.pulumi/stacks", LOCKS_PROJECT);
-const run = async (...args: string[]): Promise<EndedCommand> => await fleet.begin({}, "rollout", ...args).ended;
+const run = async (...args: string[]): Promise<FleetCliResult> => await fleet.start({}, "rollout", ...args).result;
 
 /** Starts a rollout that adds one deny, and stops at its gate. Returns its ID. */
 let denies = 0;
@@ -122,14 +122,14 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
   await run("resume", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
-    const killed = fleet.begin({}, "rollout", ...args(id));
+    const killed = fleet.start({}, "rollout", ...args(id));
     while (killed.process.exitCode === null && locksIn(locksOf(id)).length === 0) await sleep(2);
     try {
       process.kill(-(killed.process.pid ?? 0), "SIGKILL");
     } catch {
       // It has already exited.
     }
-    await killed.ended;
+    await killed.result;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
     await run("resume");

@@ -70,7 +70,7 @@ it("removes only expired entries with --only-expired, through the waves", async 
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1").filter((one) => one !== "deny evil0.example"));
 
-  const status = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
+  const status = await fleet.start({}, "fleet", "status", "--format", "json").result;
   expect(JSON.parse(status.stdout)).toMatchObject({
     tenants: [{ syncStatus: "behind" }, { syncStatus: "drifted" }, { syncStatus: "in-sync" }],
   });

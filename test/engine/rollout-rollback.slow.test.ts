@@ -180,7 +180,7 @@ it.each(["dynamic", "native"])(
       for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
       return undefined;
     };
-    await fleet.begin({}, "rollout", "--yes", "--only", "t1").ended;
+    await fleet.start({}, "rollout", "--yes", "--only", "t1").result;
     atRequest = () => undefined;
     await fleet.quiet();
     expect(fleet.holds("t1")).not.toEqual(before);

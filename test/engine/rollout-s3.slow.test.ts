@@ -61,11 +61,11 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
       await released.promise;
     };
   });
-  const run = fleet.begin({}, "rollout", "--yes", "--max-concurrent", "1");
+  const run = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await firstWrite;
   run.process.kill("SIGKILL");
   for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
-  await run.ended;
+  await run.result;
   await fleet.quiet();
   atRequest = () => {};
   released.resolve();
@@ -75,7 +75,7 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   // Another prefix of the bucket contains none of the stacks, so all would be considered new.
   const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
   const before = fleet.sandbox.requests.length;
-  const strayed = await fleet.begin(elsewhere, "rollout", "resume").ended;
+  const strayed = await fleet.start(elsewhere, "rollout", "resume").result;
   expect(strayed).toMatchObject({ code: 1, output: expect.stringContaining("another state backend than") });
   expect(fleet.sandbox.requests).toHaveLength(before);
 

@@ -55,7 +55,7 @@ it("writes nothing when more tenants than tolerated can't be planned", async () 
   await using all = await startBehindProxy();
   const { fleet, about } = all;
   const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
-  const unplanned = await fleet.begin(noKeys, "rollout", "--yes", "--output", "unplanned.json").ended;
+  const unplanned = await fleet.start(noKeys, "rollout", "--yes", "--output", "unplanned.json").result;
   expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(unplanned.output).toContain("T0_KEY");
   expect(unplanned.output).toMatch(/[34] of 6 tenants were not planned\. Nothing was changed\./);
@@ -76,7 +76,7 @@ waves:
   - { name: second, failureTolerance: 2 }
 `,
   });
-  const inAll = await fleet.begin({ T0_KEY: undefined, T5_KEY: undefined }, "rollout", "--yes").ended;
+  const inAll = await fleet.start({ T0_KEY: undefined, T5_KEY: undefined }, "rollout", "--yes").result;
   expect(inAll).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(written(fleet)).toEqual([]);
 });
@@ -88,7 +88,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
     method: "POST",
     fault: { forwarded: false, response: { status: 500, body: '{"error":"down"}' } },
   });
-  const run = await fleet.begin({ T0_KEY: "sandbox-t9-ci" }, "rollout", "--yes").ended;
+  const run = await fleet.start({ T0_KEY: "sandbox-t9-ci" }, "rollout", "--yes").result;
   expect(run).toMatchObject({ code: 1 });
   const stopped = run.report();
   expect(stopped.state).toBe("stopped");
@@ -104,7 +104,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   expect(written(fleet)).toEqual([]);
 
   await proxy.heal();
-  const resumed = fleet.begin({}, "rollout", "resume");
+  const resumed = fleet.start({}, "rollout", "resume");
   await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
   // A colleague edits in the console after the plan and before the tenant is changed.
   await fleet.console("t5", "POST", "/allow_deny_entries", {
@@ -112,9 +112,9 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
     entry_type: "domain",
     value: "evil1.example",
   });
-  expect(await resumed.ended).toMatchObject({ code: 1 });
-  expect(begun(await resumed.ended)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
-  const report = (await resumed.ended).report();
+  expect(await resumed.result).toMatchObject({ code: 1 });
+  expect(begun(await resumed.result)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
+  const report = (await resumed.result).report();
   expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_STALE"] });
   expect(report.state).toBe("done");
   for (const name of ["t1", "t2", "t3", "t4"]) expect(fleet.holds(name)).toEqual(declared(name));
@@ -167,11 +167,11 @@ it("stops at its failure tolerance when an address goes silent", async () => {
       waves: `waves:\n  - { name: all, failureTolerance: ${failureTolerance} }\n`,
     });
   await targets(4);
-  const run = fleet.begin(LIMIT, "rollout", "--yes");
+  const run = fleet.start(LIMIT, "rollout", "--yes");
   await run.seen(({ kind }) => kind === "started");
   proxy.inject({ fault: { forwarded: false, response: "silence" } });
   const before = proxy.requests.length;
-  const ended = await run.ended;
+  const ended = await run.result;
   expect(ended).toMatchObject({ code: 1 });
   expect(begun(ended)).toEqual(["t0", "t1", "t2", "t3", "t4"]);
   const report = ended.report();
@@ -185,7 +185,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   // While planning, at most each list once in total, and one read for some tenants.
   const planned = proxy.requests.length;
   await targets(1);
-  const unplanned = await fleet.begin(LIMIT, "rollout", "--yes").ended;
+  const unplanned = await fleet.start(LIMIT, "rollout", "--yes").result;
   expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(proxy.requests.length - planned).toBeLessThanOrEqual(3 + 3);
   expect(written(fleet)).toEqual([]);

@@ -82,7 +82,7 @@ function lock(): { release(): void } {
 }
 
 it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async () => {
-  const run = fleet.begin({}, "rollout", "--yes");
+  const run = fleet.start({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
   await atFirstWrite(run, "t0", () => locks.push(lock()));
   await run.waitForOutput("another process has locked it");
@@ -92,7 +92,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   await run.waitForOutput("can be used again");
   await atFirstWrite(run, "t1", () => locks.push(lock()));
   run.process.kill("SIGINT");
-  const { code, output } = await run.ended;
+  const { code, output } = await run.result;
   locks.pop()?.release();
   expect(code).toBe(1);
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
@@ -103,12 +103,12 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
 });
 
 it("stops when its journal can't grow and can be resumed", async () => {
-  const run = fleet.begin({}, "rollout", "--yes");
+  const run = fleet.start({}, "rollout", "--yes");
   await atFirstWrite(run, "t0", () => {
     // The processes that it has already started keep their own limits.
     execFileSync("prlimit", [`--pid=${run.process.pid}`, "--fsize=1"]);
   });
-  const { code, output } = await run.ended;
+  const { code, output } = await run.result;
   expect(code).toBe(1);
   expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*up to 10 s/);
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
@@ -119,9 +119,9 @@ it("stops when its journal can't grow and can be resumed", async () => {
 });
 
 it("stops when its journal is deleted and rejects an empty one", async () => {
-  const run = fleet.begin({}, "rollout", "--yes");
+  const run = fleet.start({}, "rollout", "--yes");
   await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
-  const { code, output } = await run.ended;
+  const { code, output } = await run.result;
   expect(code).toBe(1);
   expect(output).toMatch(/rollouts\.db" is gone: it, or its directory, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toMatch(

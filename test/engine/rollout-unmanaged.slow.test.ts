@@ -25,7 +25,7 @@ it("names the unmanaged allows and what to do about them", async () => {
   );
   const [look] = advice;
   expect(look).toMatchObject({ command: "email-security fleet status --only t1" });
-  const follow = async (command = "") => await fleet.begin({}, ...command.split(" ").slice(1)).ended;
+  const follow = async (command = "") => await fleet.start({}, ...command.split(" ").slice(1)).result;
   const status = await follow(look?.command);
   expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
   // No command is printed, because a person has to judge a risky allow.

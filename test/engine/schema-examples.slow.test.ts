@@ -117,12 +117,12 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   );
   await mkdir(join(project, "settings"));
   await writeFile(join(project, "settings/acme.yaml"), "version: 1\ndeny: [evil.example]\n");
-  await using stack = await EngineProject.at(project, {
+  await using stack = await EngineProject.open(project, {
     ...pathWith(await languageHost("yaml")),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
-  await stack.succeed("stack", "init", "dev");
+  await stack.runOrThrow("stack", "init", "dev");
   await stack.up();
   const { resources: made } = await stack.state();
   expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());

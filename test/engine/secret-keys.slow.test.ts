@@ -23,7 +23,7 @@ it("keeps list secrets encrypted under their canonical keys", async () => {
   const shown = [await project.up("--diff"), (await project.state()).text];
   expect(sandbox.allowDenyEntries("acme").map(({ comment }) => comment)).toContain("MARK-caps");
   expect(sandbox.vips("acme").map(({ comment }) => comment)).toContain("MARK-vip");
-  shown.push(await project.succeed("preview", "--json"));
+  shown.push(await project.runOrThrow("preview", "--json"));
   expect(shown.filter((text) => text.includes("MARK"))).toEqual([]);
   await project.up("--expect-no-changes");
 });

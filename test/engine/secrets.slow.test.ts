@@ -5,12 +5,12 @@ it("exposes a key only when secrets are requested", async () => {
   await using run = await watched({ PLAIN_KEY: canary.key });
   const { project } = run;
   // The engine stores the inputs of dynamic resources as they are, so a plaintext key is rejected.
-  await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
+  await project.runOrThrow("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
   expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
-  await project.succeed("config", "set", "--secret", "email-security:apiKey", canary.key);
+  await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
     apiKey: process.env.PLAIN_KEY!,
@@ -27,7 +27,7 @@ it("exposes a key only when secrets are requested", async () => {
     shown[`up of ${name}`] = await project.up("--diff");
     shown[`export of ${name}`] = (await project.state()).text;
     // Decrypted, the key is only where Pulumi stores a provider's configuration.
-    const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets"));
+    const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets"));
     const holders = state.deployment.resources.filter(
       (resource: unknown) => canary.find("", JSON.stringify(resource)).length > 0,
     );

@@ -136,7 +136,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
   expect((await fleet.rollout("--yes")).code).toBe(2);
   fleet.take();
   // The second tenant's stack doesn't exist yet, so the identity recorded while planning reveals the mistake.
-  const swappedLater = await fleet.begin(swapped, "rollout", "resume").ended;
+  const swappedLater = await fleet.start(swapped, "rollout", "resume").result;
   expect(swappedLater.code).toBe(1);
   expect(await fleet.states()).toEqual({ t0: "done", t1: "failed" });
   const { tenants } = await fleet.report();
@@ -147,7 +147,7 @@ it("refuses a rollout with swapped keys when planned or resumed", async () => {
 
   await fleet.baseline(["another.example"]);
   fleet.take();
-  const planned = await fleet.begin(swapped, "rollout", "--yes").ended;
+  const planned = await fleet.start(swapped, "rollout", "--yes").result;
   expect(planned.code, planned.output).toBe(3);
   expect(planned.output).toMatch(/"t0" \([^)]+\) opens the tenant of "t1"/);
   expect(planned.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t0,t1");

@@ -39,7 +39,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   expect(first.code, first.output).toBe(0);
   fleet.take();
   const [one, other] = ["t0", "t1"].map((name) => fleet.environment[keyVariable(name)]);
-  const swapped = await fleet.begin({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").ended;
+  const swapped = await fleet.start({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").result;
   expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(swapped.output).toMatch(
     /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) opens the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
@@ -243,7 +243,7 @@ it("prints a command that forgets a removed tenant's stack from anywhere", async
   expect(first.code, first.output).toBe(0);
   // The state backend is only in the project file, as a relative path.
   await fleet.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\nbackend: { url: file://./.state }\n");
-  const removed = await fleet.begin({ PULUMI_BACKEND_URL: undefined }, "tenant", "remove", "t0").ended;
+  const removed = await fleet.start({ PULUMI_BACKEND_URL: undefined }, "tenant", "remove", "t0").result;
   expect(removed.code, removed.output).toBe(0);
   const [, command = "nothing is printed"] = /`([^`]*stack rm [^`]+)`/.exec(removed.output) ?? [];
   const env = { ...fleet.environment, PULUMI_BACKEND_URL: undefined };

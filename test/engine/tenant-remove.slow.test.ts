@@ -11,7 +11,7 @@ import { getLockDirectory, layLock, locksIn, NOBODY, typed } from "../support/st
 it("destroys only what the stack declared and continues after an interruption", async () => {
   await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
   await fleet.commitAll("All tenants");
-  const remove = async (...args: string[]) => await fleet.begin({}, "tenant", "remove", ...args).ended;
+  const remove = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
   const first = await fleet.rollout("--only", "t0", "t1", "--yes");
   expect(first.code, first.output).toBe(0);
   const byHand = { list: "allow", value: "by-hand.example", entry_type: "domain", verdict_scope: "global" };
@@ -65,7 +65,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
   await fleet.commitAll("All tenants");
-  const remove = async (...args: string[]) => await fleet.begin({}, "tenant", "remove", ...args).ended;
+  const remove = async (...args: string[]) => await fleet.start({}, "tenant", "remove", ...args).result;
   const destroy = async (...args: string[]) => await remove("t0", "--destroy", "--yes", "t0", ...args);
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
   const files = await fleet.read("tenants.yaml");
@@ -107,7 +107,7 @@ it("keeps a skip until its stack is removed", async () => {
   await fleet.commitAll("All tenants");
   // Unwraps long sentences.
   const run = async (...args: string[]) => {
-    const ended = await fleet.begin({}, ...args).ended;
+    const ended = await fleet.start({}, ...args).result;
     return { ...ended, stdout: ended.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
   };
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });

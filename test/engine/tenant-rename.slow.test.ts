@@ -37,7 +37,7 @@ it.each([
   );
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
-  const renamed = await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
+  const renamed = await fleet.start({}, "tenant", "rename", "t0", "acme").result;
   expect(renamed.code, renamed.output).toBe(0);
   expect(renamed.stdout).toContain("acme keeps the stack t0");
   const done = await fleet.rollout("--yes");
@@ -62,7 +62,7 @@ it("keeps a skip of a tenant that was renamed by hand", async () => {
   );
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
-  expect((await fleet.begin({}, "tenant", "rename", "t0", "acme").ended).code).toBe(0);
+  expect((await fleet.start({}, "tenant", "rename", "t0", "acme").result).code).toBe(0);
   const done = await fleet.rollout("--yes");
   expect(done.code, done.output).toBe(0);
   expect(done.report().skipped).toMatchObject([{ name: "acme", stack: "t0" }]);
@@ -85,7 +85,7 @@ it("keeps a skip of a tenant that was renamed by hand before its first rollout",
   expect(fleet.holds("t0")).toEqual([]);
 
   const targets = await fleet.read("tenants.yaml");
-  expect((await fleet.begin({}, "tenant", "rename", "t0", "acme").ended).code).toBe(0);
+  expect((await fleet.start({}, "tenant", "rename", "t0", "acme").result).code).toBe(0);
   const skipping = await fleet.rollout("--yes");
   expect([skipping.code, fleet.holds("t0")], skipping.output).toEqual([0, []]);
   expect(skipping.report().skipped).toMatchObject([{ name: "acme", stack: "t0" }]);
@@ -103,13 +103,13 @@ it("keeps the stack of a tenant renamed by `tenant rename`", async () => {
   await fleet.commitAll("All tenants");
   const first = await fleet.rollout("--only", "t0", "t1", "--yes");
   expect(first.code, first.output).toBe(0);
-  const renamed = await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
+  const renamed = await fleet.start({}, "tenant", "rename", "t0", "acme").result;
   expect(renamed.code, renamed.output).toBe(0);
   expect(await fleet.read("tenants.yaml")).toContain(
     "  acme: { stack: t0, key: { environment: T0_KEY }, settings: settings/t0.yaml }\n",
   );
   await fleet.write("settings/t0.yaml", "version: 1\ninclude: [baseline.yaml]\n");
-  const removed = await fleet.begin({}, "tenant", "remove", "t1").ended;
+  const removed = await fleet.start({}, "tenant", "remove", "t1").result;
   expect(removed.code, removed.output).toBe(0);
   // The stack of t1 declared the same baseline as t2, which is new now.
   const next = await fleet.rollout("--yes");
@@ -130,7 +130,7 @@ it("refuses a second key of another tenant before the first write", async () => 
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
   for (const selection of [[], ["--only", "t1"]]) {
     const keys = { [keyVariable("t1")]: secondKey };
-    const run = await fleet.begin(keys, "rollout", "--yes", ...selection).ended;
+    const run = await fleet.start(keys, "rollout", "--yes", ...selection).result;
     expect(run.code, run.output).toBe(3);
     expect(run.output).toContain(selection.length === 0 ? "[ERR_SAME_TENANT]" : "[ERR_OTHER_TENANT]");
     expect(run.output).toMatch(/"t0" \(tenants\.yaml:8/);
@@ -147,8 +147,8 @@ it("writes to an empty tenant by only one of its two keys", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   await fleet.write("settings/t1.yaml", "version: 1\ndeny: [only-t1.example]\n");
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
-  const begun = fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes", "--max-concurrent", "1");
-  const run = await begun.ended;
+  const begun = fleet.start({ [keyVariable("t1")]: secondKey }, "rollout", "--yes", "--max-concurrent", "1");
+  const run = await begun.result;
   expect(run.code, run.output).toBe(1);
   expect(run.output).toContain("ERR_OTHER_TENANT");
   expect(Object.values(await fleet.states())).toContain("failed");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { sized, stories, timeLimit } from "../support/scale";
+import { getPropertyOptions, sized, timeLimit } from "../support/scale";
 import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
 
 /*
@@ -8,7 +8,7 @@ import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclarat
  * and checks the invariants.
  */
 
-const STORIES = stories("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
+const STORIES = getPropertyOptions("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
 const STEPS = sized("tenants-over-time", 10, 6);
 
 const NAMES = ["acme", "globex", "initech"] as const;

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EndedCommand, Fleet, type FleetOptions } from "../support/fleet";
+import { Fleet, type FleetCliResult, type FleetOptions } from "../support/fleet";
 import { clickedEntry, tenantWith } from "../support/scenario-tenant";
 
 /*
@@ -20,9 +20,9 @@ async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
   return fleet;
 }
 
-async function run(fleet: Fleet, keys: Readonly<Record<string, string>>, ...args: string[]): Promise<EndedCommand> {
+async function run(fleet: Fleet, keys: Readonly<Record<string, string>>, ...args: string[]): Promise<FleetCliResult> {
   fleet.take();
-  return await fleet.begin(keys, ...args).ended;
+  return await fleet.start(keys, ...args).result;
 }
 
 const unfold = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");

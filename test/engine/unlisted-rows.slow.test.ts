@@ -31,7 +31,7 @@ it.each([
     expect(service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
 
     service.hide(99);
-    expect(await project.succeed("destroy", "--yes", "--skip-preview")).not.toContain("gone already");
+    expect(await project.runOrThrow("destroy", "--yes", "--skip-preview")).not.toContain("gone already");
     expect(service.held()).toEqual([]);
   },
   120_000,

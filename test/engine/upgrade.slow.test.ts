@@ -24,11 +24,11 @@ describe.each(keptReleases())("data from release %s", (release) => {
     await using world = await KeptRelease.of(release);
     const { sandbox } = world;
     const project = await world.project(providerKind);
-    await project.succeed("stack", "select", "dev");
+    await project.runOrThrow("stack", "select", "dev");
     const before = await heldInState(project);
 
     // The engine only reports the plugin's new version for the Provider. No other resource changes.
-    const previewed = await project.succeed("preview", "--json");
+    const previewed = await project.runOrThrow("preview", "--json");
     const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: Step[] };
     const changes = steps.filter(({ op }) => op !== "same");
     expect(changes.filter(({ urn }) => !urn.includes("::pulumi:providers:email-security::"))).toEqual([]);

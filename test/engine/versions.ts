@@ -95,17 +95,17 @@ export class Installation implements AsyncDisposable {
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
       "index.ts": program(ENTRIES),
     });
-    await using project = await EngineProject.at(directory, {
+    await using project = await EngineProject.open(directory, {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     });
-    await project.succeed("stack", "init", "dev");
+    await project.runOrThrow("stack", "init", "dev");
     expect(await project.up()).toContain("+ 7 created");
     sandbox.clearRequests();
 
     await project.write(program(CHANGED));
-    const preview = await project.succeed("preview", "--diff");
+    const preview = await project.runOrThrow("preview", "--diff");
     expect(entriesIn(preview).sort()).toEqual(
       [
         `+ partner.example: "allow"`,
@@ -115,7 +115,7 @@ export class Installation implements AsyncDisposable {
     );
     await project.up();
     expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH", "POST partner.example"]);
-    expect(await project.succeed("preview", "--refresh", "--expect-no-changes")).toContain("7 unchanged");
+    expect(await project.runOrThrow("preview", "--refresh", "--expect-no-changes")).toContain("7 unchanged");
     expect(writesOf(sandbox)).toEqual([]);
     await project.destroy();
     expect([...sandbox.allowDenyEntries("acme"), ...sandbox.allowDenyEntries("globex")]).toEqual([]);

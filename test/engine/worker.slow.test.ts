@@ -21,16 +21,16 @@ afterAll(async () => {
 });
 
 it("hands a killed worker's tenant over exactly once", async () => {
-  const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--max-concurrent", "1"));
+  const workers = [0, 1, 2].map(() => fleet.start(database, "worker", "--max-concurrent", "1"));
   for (const worker of workers) await worker.waitForOutput("processes up to 1 tenants concurrently");
 
-  const rollout = fleet.begin(database, "rollout", "--yes");
+  const rollout = fleet.start(database, "rollout", "--yes");
   const first = await rollout.seen(({ kind }) => kind === "tenant-started");
   const { tenant, worker } = first as Extract<typeof first, { kind: "tenant-started" }>;
   const victim = workers.find(({ process }) => worker.endsWith(`:${process.pid}`));
   victim?.process.kill("SIGKILL");
 
-  const { code, events, output } = await rollout.ended;
+  const { code, events, output } = await rollout.result;
   expect(output).not.toContain("error");
   expect(code).toBe(0);
   const started = events.filter((event) => event.kind === "tenant-started");
@@ -57,7 +57,7 @@ it("hands a killed worker's tenant over exactly once", async () => {
 });
 
 it("needs no worker when nothing changes", async () => {
-  const { code, events } = await fleet.begin(database, "rollout", "--yes").ended;
+  const { code, events } = await fleet.start(database, "rollout", "--yes").result;
   expect(code).toBe(0);
   expect(events.at(-1)).toMatchObject({ kind: "finished", unchanged: TENANTS });
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
@@ -65,12 +65,12 @@ it("needs no worker when nothing changes", async () => {
 
 /** Asserts that workers never print a key, and that they exit cleanly on Ctrl-C. */
 async function expectGracefulStop(workers: readonly RunningCommand[]): Promise<void> {
-  for (const { process, output, ended } of workers) {
+  for (const { process, output, result } of workers) {
     for (const name of fleet.names) expect(output()).not.toContain(`sandbox-${name}-ci`);
     const exit = once(process, "exit");
     process.kill("SIGINT");
     await exit;
-    expect((await ended).code).toBe(0);
+    expect((await result).code).toBe(0);
     expect(output()).toContain("The worker has ended.");
   }
 }

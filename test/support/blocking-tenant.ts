@@ -4,7 +4,7 @@ import { type ManagedSandboxTenant, sandboxTenant } from "./sandbox-tenant";
 /** A tenant whose service holds some answers back. */
 export interface HoldingTenant extends ManagedSandboxTenant {
   /** Returns the number of requests held so far. */
-  held(): number;
+  heldCount(): number;
   /** Answers the held requests and holds no others. */
   releaseRequests(): void;
 }
@@ -27,7 +27,7 @@ export async function blockingTenant(
   });
   return {
     ...tenant,
-    held: () => held,
+    heldCount: () => held,
     releaseRequests() {
       isOpen = true;
       gate.resolve();

@@ -7,21 +7,21 @@ import { built } from "./build-output";
 import { linkPackages } from "./program-packages";
 
 /** The result of a run of the CLI. */
-export interface CliRun {
+export interface PulumiResult {
   readonly code: number;
   /** Standard output and error, in order of arrival. */
   readonly output: string;
 }
 
 /** A run of the CLI in progress. */
-export interface RunUnderWay {
+export interface RunningPulumi {
   /** The process id of the CLI. */
-  readonly id: number;
+  readonly pid: number;
   /** Kills the engine (SIGKILL). */
   readonly kill: () => void;
   /** Returns the output so far. */
   readonly readOutput: () => string;
-  readonly ended: Promise<CliRun>;
+  readonly result: Promise<PulumiResult>;
 }
 
 /** One resource of an exported stack. */
@@ -52,7 +52,7 @@ export interface EngineProjectOptions {
    * Whether Pulumi type-checks the program, as it does for users. Default: false, since type checking takes half of a
    * run's time.
    */
-  readonly checksTypes?: boolean;
+  readonly typeCheck?: boolean;
 }
 
 // Rebuilds the modules that programs import and that the engine runs, if they are out of date.
@@ -95,15 +95,15 @@ export class EngineProject implements AsyncDisposable {
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
     const project = await EngineProject.#open(directory, directory, {
-      ...(options.checksTypes === true ? {} : { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
+      ...(options.typeCheck === true ? {} : { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
       ...options.environment,
     });
-    await project.succeed("stack", "init", options.stack ?? "dev");
+    await project.runOrThrow("stack", "init", options.stack ?? "dev");
     return project;
   }
 
   /** Uses an existing project; its directory is kept. It has no stack yet. */
-  static async at(directory: string, environment: Record<string, string>): Promise<EngineProject> {
+  static async open(directory: string, environment: Record<string, string>): Promise<EngineProject> {
     return await EngineProject.#open(directory, await mkdtemp(join(tmpdir(), "email-security-")), environment);
   }
 
@@ -116,7 +116,7 @@ export class EngineProject implements AsyncDisposable {
     const state = join(scratch, ".state");
     await mkdir(state);
     return new EngineProject(directory, scratch, engine.command, {
-      ...engine.environment(removeDeveloperSettings(process.env)),
+      ...engine.environment(removeDeveloperVariables(process.env)),
       PULUMI_BACKEND_URL: `file://${state}`,
       PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
       PULUMI_HOME: join(scratch, ".home"),
@@ -139,33 +139,33 @@ export class EngineProject implements AsyncDisposable {
   }
 
   /** Runs the CLI to its end. */
-  async run(...args: string[]): Promise<CliRun> {
+  async run(...args: string[]): Promise<PulumiResult> {
     return await this.runWith({}, ...args);
   }
 
   /** Runs the CLI to its end with additional environment variables. */
-  async runWith(environment: Record<string, string>, ...args: string[]): Promise<CliRun> {
-    return await this.begin(environment, ...args).ended;
+  async runWith(environment: Record<string, string>, ...args: string[]): Promise<PulumiResult> {
+    return await this.start(environment, ...args).result;
   }
 
   /** Starts the CLI with additional environment variables and returns while it runs. */
-  begin(environment: Record<string, string>, ...args: string[]): RunUnderWay {
+  start(environment: Record<string, string>, ...args: string[]): RunningPulumi {
     const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
       cwd: this.directory,
       env: { ...this.#environment, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
-    const take = (chunk: Buffer): void => {
+    const appendOutput = (chunk: Buffer): void => {
       output += chunk.toString();
     };
-    child.stdout.on("data", take);
-    child.stderr.on("data", take);
-    const ended = new Promise<CliRun>((resolveRun, reject) => {
+    child.stdout.on("data", appendOutput);
+    child.stderr.on("data", appendOutput);
+    const result = new Promise<PulumiResult>((resolveRun, reject) => {
       child.once("error", reject);
       child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
     });
-    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), readOutput: () => output, ended };
+    return { pid: child.pid ?? 0, kill: () => child.kill("SIGKILL"), readOutput: () => output, result };
   }
 
   /**
@@ -173,27 +173,27 @@ export class EngineProject implements AsyncDisposable {
    *
    * @throws if it fails.
    */
-  async succeed(...args: string[]): Promise<string> {
+  async runOrThrow(...args: string[]): Promise<string> {
     const { code, output } = await this.run(...args);
     if (code !== 0) throw new Error(`pulumi ${args.join(" ")} exited with ${code}:\n${output}`);
     return output;
   }
 
   async up(...args: string[]): Promise<string> {
-    return await this.succeed("up", "--yes", "--skip-preview", ...args);
+    return await this.runOrThrow("up", "--yes", "--skip-preview", ...args);
   }
 
   async refresh(...args: string[]): Promise<string> {
-    return await this.succeed("refresh", "--yes", "--skip-preview", ...args);
+    return await this.runOrThrow("refresh", "--yes", "--skip-preview", ...args);
   }
 
   async destroy(): Promise<string> {
-    return await this.succeed("destroy", "--yes", "--skip-preview");
+    return await this.runOrThrow("destroy", "--yes", "--skip-preview");
   }
 
   /** Returns the exported state: its text, and our resources in it. */
   async state(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
-    const text = await this.succeed("stack", "export", ...args);
+    const text = await this.runOrThrow("stack", "export", ...args);
     const exported = JSON.parse(text) as { deployment: { resources?: StackResource[] } };
     const resources = exported.deployment.resources ?? [];
     return { text, resources: resources.filter((resource) => resource.type.includes("email-security:")) };
@@ -205,7 +205,7 @@ export class EngineProject implements AsyncDisposable {
 }
 
 /** Tests must not use the developer's own tenant or Pulumi account. */
-function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeDeveloperVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(PULUMI_|EMAIL_SECURITY_)/;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

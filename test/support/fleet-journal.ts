@@ -1,7 +1,7 @@
 import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import { targetOf } from "./rollout-target";
+import { createTarget } from "./rollout-target";
 
 /** A journal to which tests write rollouts that never ran. */
 export interface FleetJournal extends AsyncDisposable {
@@ -45,7 +45,7 @@ export async function fleetJournal(database: Database, backend: string): Promise
         waves: [wave],
       };
       const targets = names.map((name) => ({
-        ...targetOf(name, "https://a.example"),
+        ...createTarget(name, "https://a.example"),
         settings: `settings/${name}.yaml`,
       }));
       const id = await journal.create(spec, targets);

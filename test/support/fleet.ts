@@ -38,7 +38,7 @@ export interface FleetOptions {
 }
 
 /** A finished run of `email-security`. */
-export interface EndedCommand extends CommandRun {
+export interface FleetCliResult extends CommandRun {
   /** All events, as `--events` prints them. */
   readonly events: readonly RolloutEvent[];
   /** Returns the JSON report that a finished rollout wrote. */
@@ -64,7 +64,7 @@ export interface RunningCommand {
    * @throws if the command ends first.
    */
   waitForOutput(text: string): Promise<void>;
-  readonly ended: Promise<EndedCommand>;
+  readonly result: Promise<FleetCliResult>;
 }
 
 /**
@@ -166,12 +166,12 @@ ${tenants}${waves}`,
   }
 
   /** Runs `email-security rollout` to its end and collects its events. */
-  async rollout(...args: string[]): Promise<EndedCommand> {
-    return await this.begin({}, "rollout", ...args).ended;
+  async rollout(...args: string[]): Promise<FleetCliResult> {
+    return await this.start({}, "rollout", ...args).result;
   }
 
   /** Starts `email-security` and returns while it runs, in its own process group as in a terminal. */
-  begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
+  start(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const own = `.reports/${++this.#reports}.json`;
     const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
@@ -200,7 +200,7 @@ ${tenants}${waves}`,
         for (const look of waiting) look();
       });
     }
-    const ended = new Promise<EndedCommand>((done, fail) => {
+    const result = new Promise<FleetCliResult>((done, fail) => {
       child.once("error", fail);
       child.once("close", (code) => {
         isOver = true;
@@ -233,13 +233,13 @@ ${tenants}${waves}`,
       output: () => texts.output,
       seen: async (which) => await until(() => events.find(which)),
       waitForOutput: async (text) => void (await until(() => texts.output.includes(text) || undefined)),
-      ended,
+      result,
     };
   }
 
   /** Returns the report of the newest or the given rollout, as `rollout status` prints it. */
   async report(...id: string[]): Promise<RolloutReport> {
-    const { stdout, output } = await this.begin({}, "rollout", "status", ...id, "--format", "json").ended;
+    const { stdout, output } = await this.start({}, "rollout", "status", ...id, "--format", "json").result;
     try {
       return JSON.parse(stdout) as RolloutReport;
     } catch {
@@ -395,12 +395,12 @@ ${tenants}${waves}`,
 }
 
 /** Returns the tenants that a run started, in order. */
-export function begun({ events }: Pick<EndedCommand, "events">): string[] {
+export function begun({ events }: Pick<FleetCliResult, "events">): string[] {
   return events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
 }
 
 /** Returns the exit code of a run and the tenants that it started. */
-export function summarizeRun(run: EndedCommand): readonly [code: number, begun: readonly string[]] {
+export function summarizeRun(run: FleetCliResult): readonly [code: number, begun: readonly string[]] {
   return [run.code, begun(run)];
 }
 

@@ -9,7 +9,7 @@ import { SETTLED_STATES } from "../../provider/rollout/model/wave";
 import type { Job, JobQueue } from "../../provider/rollout/queue/job-queue";
 import { VirtualJournal, type VirtualPlan, type VirtualTenant } from "../bench/virtual-rollout";
 import { Crash, CrashingDatabase } from "./crashing-database";
-import { targetOf } from "./rollout-target";
+import { createTarget } from "./rollout-target";
 
 const ERROR: TenantError = {
   code: "ERR_AUTH",
@@ -19,7 +19,7 @@ const ERROR: TenantError = {
 };
 
 /** An operation on the journal. Its numbers select among the choices available at that time. */
-export interface Deed {
+export interface Operation {
   readonly kind: (typeof KINDS)[number];
   /** The index of the rollout: 0 or 1. */
   readonly rollout: number;
@@ -37,7 +37,7 @@ const KINDS = [
   ...["start", "request stop", "reclaim", "note", "interrupted", "stop"],
 ] as const;
 
-export function deeds(): fc.Arbitrary<readonly Deed[]> {
+export function arbitraryOperations(): fc.Arbitrary<readonly Operation[]> {
   return fc.array(
     fc.record({
       kind: fc.constantFrom(...KINDS),
@@ -89,17 +89,17 @@ export class JournalModelTest {
     await this.#journal.close();
   }
 
-  async do(deed: Deed): Promise<void> {
-    this.#nowMs += deed.other * 10;
-    const chosen = this.#rollouts[deed.rollout] as TwoReadings;
+  async do(operation: Operation): Promise<void> {
+    this.#nowMs += operation.other * 10;
+    const chosen = this.#rollouts[operation.rollout] as TwoReadings;
     this.#takeElsewhere();
-    const act = this.#choose(deed, chosen);
+    const act = this.#choose(operation, chosen);
     if (act === undefined) return;
-    this.#database.momentsLeft = deed.crashAt;
+    this.#database.momentsLeft = operation.crashAt;
     try {
       const answer = await act.real();
       this.#database.momentsLeft = undefined;
-      expect(answer, deed.kind).toEqual(act.virtual());
+      expect(answer, operation.kind).toEqual(act.virtual());
     } catch (error) {
       if (!(error instanceof Crash)) throw error;
       if (this.#database.hasWritten) act.virtual();
@@ -161,7 +161,7 @@ export class JournalModelTest {
     if (virtual.state !== "planned") expect(ending?.kind).toBe(expected[virtual.state]);
   }
 
-  #choose({ kind, which, other, yes }: Deed, chosen: TwoReadings): Act | undefined {
+  #choose({ kind, which, other, yes }: Operation, chosen: TwoReadings): Act | undefined {
     const { id, virtual, claims } = chosen;
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
@@ -341,7 +341,7 @@ export class JournalModelTest {
       services: addresses.map((address, index) => [address, index === 0 ? { maxConcurrent: 2 } : {}]),
       backend: "file",
     };
-    const targets = names.map((name) => targetOf(name, plan.addressOf(name)));
+    const targets = names.map((name) => createTarget(name, plan.addressOf(name)));
     const id = await this.#journal.create(spec, targets);
     await this.#journal.recordPlans(
       id,
@@ -401,8 +401,8 @@ const PLANNED: ReadonlyMap<string, PlannedTenant["state"]> = new Map([
   ["0.3", "unchanged"],
   ["1.3", "failed"],
 ]);
-const WORK: Deed = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
-const START: Deed = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
+const WORK: Operation = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
+const START: Operation = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
 
 /** A queue that stores jobs in a table of the same database, each job once. */
 const QUEUE: JobQueue = {

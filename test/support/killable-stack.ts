@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CliRun, EngineProject, type RunUnderWay } from "./engine-project";
+import { EngineProject, type PulumiResult, type RunningPulumi } from "./engine-project";
 import { type FaultyProxy, type ProxiedRequest, startFaultyProxy } from "./faulty-proxy";
 import { SandboxProcess } from "./sandbox-process";
 
@@ -101,8 +101,8 @@ export class KillableStack implements AsyncDisposable {
   }
 
   /** Runs `pulumi up` without killing anything. */
-  async up(declared: unknown, ...args: string[]): Promise<CliRun> {
-    return await this.#begin(declared, {}, [...UP, ...args]).ended;
+  async up(declared: unknown, ...args: string[]): Promise<PulumiResult> {
+    return await this.#begin(declared, {}, [...UP, ...args]).result;
   }
 
   /**
@@ -110,12 +110,12 @@ export class KillableStack implements AsyncDisposable {
    *
    * @throws if nothing was killed because the run makes too few requests.
    */
-  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<CliRun> {
+  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<PulumiResult> {
     const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
     let killed = false;
     const at = (moment: KillMoment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
-      this.#provider = providerOf(run.id, this.#providerKind);
+      this.#provider = providerOf(run.pid, this.#providerKind);
       // After the last answer, the engine may have ended the provider already.
       killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
       if (kill.victim === "provider") {
@@ -132,7 +132,7 @@ export class KillableStack implements AsyncDisposable {
     const [before, commit, after] = MOMENTS.map(at);
     Object.assign(this.proxy.hooks, { beforeForward: before, afterCommit: commit, afterAnswer: after });
     const run = this.#begin(declared, skip, UP);
-    const ended = await run.ended;
+    const ended = await run.result;
     await this.proxy.heal();
     if (!killed) throw new Error(`nobody was killed; the run ended with ${ended.code}:\n${ended.output}`);
     if (!this.#sandbox.isRunning) await this.#restartService();
@@ -153,8 +153,8 @@ export class KillableStack implements AsyncDisposable {
   async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
     let output = "";
     let environment: Record<string, string> = {};
-    const type = async (...command: string[]): Promise<CliRun> => {
-      const run = await this.#begin(declared, environment, command).ended;
+    const type = async (...command: string[]): Promise<PulumiResult> => {
+      const run = await this.#begin(declared, environment, command).result;
       output += `$ pulumi ${command.join(" ")}\n${run.output}\n`;
       return run;
     };
@@ -234,8 +234,8 @@ export class KillableStack implements AsyncDisposable {
     return join(this.#project.directory, ".state");
   }
 
-  #begin(declared: unknown, environment: Record<string, string>, command: readonly string[]): RunUnderWay {
-    return this.#project.begin({ ...environment, DECLARED: JSON.stringify(declared) }, ...command);
+  #begin(declared: unknown, environment: Record<string, string>, command: readonly string[]): RunningPulumi {
+    return this.#project.start({ ...environment, DECLARED: JSON.stringify(declared) }, ...command);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -169,8 +169,8 @@ export const LATER_RELEASE_SERVES = "Release 9.9.9 is at work.";
  * runs. Only the exported names, which users and state may rely on, are the same.
  */
 export async function packLaterRelease(installed: string, destination: string): Promise<PackedPackage> {
-  await using workshop = await EmptyDirectory.create();
-  const source = join(workshop.path, "package");
+  await using scratch = await EmptyDirectory.create();
+  const source = join(scratch.path, "package");
   await cp(installed, source, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
 
   await rename(join(source, "dist"), join(source, "lib"));

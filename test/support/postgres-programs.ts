@@ -16,7 +16,7 @@ export interface PostgresPrograms {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-const NEEDED = ["initdb", "postgres", "psql"];
+const REQUIRED_PROGRAMS = ["initdb", "postgres", "psql"];
 
 /**
  * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew installs them, or in the user's cache
@@ -26,22 +26,22 @@ const NEEDED = ["initdb", "postgres", "psql"];
  * @throws Error if the programs can't be found or installed; the message says what to install.
  */
 export async function findOrInstallPostgres(): Promise<PostgresPrograms> {
-  return found() ?? unpacked() ?? (await installed()) ?? (await downloaded()) ?? missing();
+  return findInstalled() ?? findUnpacked() ?? (await installPackages()) ?? (await downloadPackages()) ?? throwMissing();
 }
 
-function found(): PostgresPrograms | undefined {
+function findInstalled(): PostgresPrograms | undefined {
   const directory = [
     ...(process.env["PATH"] ?? "").split(delimiter),
-    ...versions("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
+    ...listNames("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
     ...["/opt/homebrew/opt", "/usr/local/opt"].flatMap((prefix) =>
-      versions(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
+      listNames(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
     ),
   ].find((candidate) => candidate !== "" && isComplete(candidate));
   return directory === undefined ? undefined : { directory, environment: {} };
 }
 
 /** Installs the packages as root, on Debian and its derivatives. */
-async function installed(): Promise<PostgresPrograms | undefined> {
+async function installPackages(): Promise<PostgresPrograms | undefined> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
   console.log("PostgreSQL for the tests: installing Debian's package with apt-get, because none is installed");
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
@@ -56,30 +56,30 @@ async function installed(): Promise<PostgresPrograms | undefined> {
     console.log(`PostgreSQL for the tests: apt-get could not: ${lastLine(error)}`);
     return undefined;
   }
-  return found();
+  return findInstalled();
 }
 
-/** Returns the programs that {@link downloaded} left in an earlier run. */
-function unpacked(): PostgresPrograms | undefined {
-  const root = cached();
+/** Returns the programs that {@link downloadPackages} left in an earlier run. */
+function findUnpacked(): PostgresPrograms | undefined {
+  const root = getUnpackDirectory();
   const base = join(root, "usr", "lib", "postgresql");
-  const directory = versions(base)
+  const directory = listNames(base)
     .map((version) => join(base, version, "bin"))
     .find(isComplete);
   if (directory === undefined) return undefined;
-  const triplets = versions(join(root, "usr", "lib"), "", /-linux-gnu/);
+  const triplets = listNames(join(root, "usr", "lib"), "", /-linux-gnu/);
   const libraries = [...triplets.map((triplet) => join(root, "usr", "lib", triplet)), join(dirname(directory), "lib")];
   return { directory, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
 }
 
 /** Unpacks Debian's packages without installing them, for users who aren't root. */
-async function downloaded(): Promise<PostgresPrograms | undefined> {
+async function downloadPackages(): Promise<PostgresPrograms | undefined> {
   if (!existsSync("/usr/bin/apt-get") || !existsSync("/usr/bin/dpkg")) return undefined;
   console.log(
     "PostgreSQL for the tests: unpacking Debian's packages into the cache directory, because none is installed",
   );
   try {
-    await createOnce(cached(), async (root) => {
+    await createOnce(getUnpackDirectory(), async (root) => {
       const archives = join(root, "archives");
       await mkdir(archives);
       await run("apt-get", ["download", ...(await neededPackages())], { cwd: archives });
@@ -90,7 +90,7 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
     console.log(`PostgreSQL for the tests: the packages could not be downloaded: ${lastLine(error)}`);
     return undefined;
   }
-  return unpacked();
+  return findUnpacked();
 }
 
 /** Returns the server's package and its dependencies that aren't installed. */
@@ -101,9 +101,9 @@ async function neededPackages(): Promise<string[]> {
   const flags = ["--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"];
   const { stdout: all } = await run("apt-cache", ["depends", "--recurse", ...flags, server]);
   const names = [...new Set(all.split("\n").filter((line) => /^\w/.test(line)))];
-  const { stdout: here } = await run("dpkg", ["--get-selections"]);
+  const { stdout: installedText } = await run("dpkg", ["--get-selections"]);
   const installed = new Set(
-    here
+    installedText
       .split("\n")
       .filter((line) => line.endsWith("\tinstall"))
       .map((line) => line.split(/[:\t]/)[0]),
@@ -111,23 +111,23 @@ async function neededPackages(): Promise<string[]> {
   return names.filter((name) => !installed.has(name));
 }
 
-function missing(): never {
+function throwMissing(): never {
   throw new Error(
     "These tests need a PostgreSQL server (14 or newer), and there is none on PATH, in /usr/lib/postgresql or from Homebrew. " +
       "Install it: `apt-get install postgresql` on Debian and Ubuntu, `brew install postgresql@17` on macOS.",
   );
 }
 
-function cached(): string {
+function getUnpackDirectory(): string {
   return join(getCacheDirectory(), "test", `postgresql-${process.arch}`);
 }
 
 function isComplete(directory: string): boolean {
-  return NEEDED.every((program) => existsSync(join(directory, program)));
+  return REQUIRED_PROGRAMS.every((program) => existsSync(join(directory, program)));
 }
 
 /** Returns the names in a directory, newest version first; empty if the directory doesn't exist. */
-function versions(directory: string, start = "", pattern = /./): string[] {
+function listNames(directory: string, start = "", pattern = /./): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)
     .filter((name) => name.startsWith(start) && pattern.test(name))

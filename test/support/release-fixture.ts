@@ -93,7 +93,7 @@ export class KeptRelease implements AsyncDisposable {
   }
 
   async #engineIn(name: string): Promise<EngineProject> {
-    const project = await EngineProject.at(await this.#createProjectDirectory(name), {
+    const project = await EngineProject.open(await this.#createProjectDirectory(name), {
       PULUMI_BACKEND_URL: `file://${join(DIRECTORY, name, ".state")}`,
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     });
@@ -192,10 +192,10 @@ async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind)
   await project.writeFile("Pulumi.yaml", `name: settings\nruntime: nodejs\n${plugin}`);
   await project.writeFile("package.json", '{ "name": "settings", "private": true, "main": "index.ts" }\n');
   await project.write(programOf(world, providerKind));
-  await project.succeed("stack", "init", "dev");
-  await project.succeed("config", "set", "email-security:baseUrl", world.sandbox.url);
-  await project.succeed("config", "set", "--secret", "email-security:apiKey", keyOf(providerKind));
-  await project.succeed("config", "set", "--secret", "secondKey", keyOf("second"));
+  await project.runOrThrow("stack", "init", "dev");
+  await project.runOrThrow("config", "set", "email-security:baseUrl", world.sandbox.url);
+  await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", keyOf(providerKind));
+  await project.runOrThrow("config", "set", "--secret", "secondKey", keyOf("second"));
   await project.up();
 }
 
@@ -254,7 +254,7 @@ new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
   await succeed(2, "rollout", "--yes");
 
   const stack = ["settings/solo.yaml", "--stack", "solo"];
-  await pulumi.succeed("stack", "init", "solo");
+  await pulumi.runOrThrow("stack", "init", "solo");
   await succeed(0, "apply", ...stack, "--yes");
   await write("settings/solo.yaml", settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"));
   await succeed(2, "plan", ...stack, "--output", "plan.json");

@@ -6,7 +6,7 @@ import type { RecordedChange } from "../../provider/rollout/model/history-schema
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { emptyPlan } from "./plans";
-import { targetOf } from "./rollout-target";
+import { createTarget } from "./rollout-target";
 
 /** The properties of a rollout to write to a journal. */
 export interface Writing {
@@ -36,7 +36,7 @@ const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
   const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
-  const targets = names.map((name) => targetOf(name, "https://a.example"));
+  const targets = names.map((name) => createTarget(name, "https://a.example"));
   const id = await journal.create(
     {
       ...{ source: "tenants.yaml", project: "p", today: "2026-11-21", services: [], backend: "b" },

@@ -2,7 +2,7 @@ import { openJournalDatabase } from "../../provider/rollout/database/open-databa
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
-import { targetOf } from "./rollout-target";
+import { createTarget } from "./rollout-target";
 
 const QUEUE = { enqueue: async () => {}, start: () => {} } as unknown as JobQueue;
 
@@ -21,7 +21,7 @@ export async function journalAt(place: string): Promise<string> {
       { name: "rest", tenants: ["globex"], maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false },
     ],
   } as unknown as RolloutSpec;
-  const targets = ["acme", "globex"].map((name) => targetOf(name, "https://a.example"));
+  const targets = ["acme", "globex"].map((name) => createTarget(name, "https://a.example"));
   const id = await journal.create(spec, targets);
   const plan = JSON.stringify({
     changes: [{ sign: "add", kind: "entry", key: "flood.example", value: "flood.example", after: { list: "deny" } }],

@@ -20,6 +20,6 @@ export function target(
 }
 
 /** Builds a tenant without labels at an address. Its settings file is in the same directory. */
-export function targetOf(name: string, baseUrl: string): Target {
+export function createTarget(name: string, baseUrl: string): Target {
   return target(name, {}, { baseUrl, key: { from: "environment", variable: "KEY" }, settings: `${name}.yaml` });
 }

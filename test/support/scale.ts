@@ -26,7 +26,7 @@ export function matrix<Case>(part: PartName, all: readonly Case[], sample: reado
  * Returns fast-check's number of stories and the stories to play. In a shard, `path` is the number of the first story
  * of the seed to replay.
  */
-export function stories<Sample extends { readonly numRuns: number; readonly seed?: number }>(
+export function getPropertyOptions<Sample extends { readonly numRuns: number; readonly seed?: number }>(
   part: PartName,
   sample: Sample,
 ): Sample | { readonly numRuns: number; readonly seed: number; readonly path: string } {

@@ -7,7 +7,7 @@ import { createSettingsDirectory, type SettingsDirectory } from "./settings-dire
 export interface SettingsRepository extends SettingsDirectory {
   readonly git: (...args: string[]) => string;
   /** Writes an executable shell script. */
-  readonly program: (name: string, script: string) => string;
+  readonly writeScript: (name: string, script: string) => string;
 }
 
 export function settingsRepository(files: Readonly<Record<string, string>>): SettingsRepository {
@@ -21,7 +21,7 @@ export function settingsRepository(files: Readonly<Record<string, string>>): Set
   return {
     ...directory,
     git,
-    program(name, script) {
+    writeScript(name, script) {
       directory.write(name, `#!/bin/sh\n${script}\n`);
       chmodSync(directory.at(name), 0o755);
       return directory.at(name);
@@ -30,11 +30,11 @@ export function settingsRepository(files: Readonly<Record<string, string>>): Set
 }
 
 /** Adds a remote whose host is never contacted: a push over ssh goes to a local directory, which is returned. */
-export function withRemote(repository: SettingsRepository, address: string): SettingsDirectory {
+export function addRemote(repository: SettingsRepository, address: string): SettingsDirectory {
   const remote = createSettingsDirectory({});
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
   // git passes the remote program as the last argument.
-  const ssh = repository.program(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
+  const ssh = repository.writeScript(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
   repository.git("config", "core.sshCommand", ssh);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);

@@ -8,7 +8,7 @@ import { skipTenants } from "../../provider/rollout/journal/skips";
 import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
 import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
 import { LocalQueue } from "../../provider/rollout/queue/local-queue";
-import { targetOf } from "./rollout-target";
+import { createTarget } from "./rollout-target";
 
 /** The project and state backend of the rollouts. */
 export const WHOSE = { project: "p", backend: "b" } as const;
@@ -70,7 +70,7 @@ export class SkippingFleet implements AsyncDisposable {
     const about = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
     const id = await this.journal.create(
       { ...about, ...WHOSE, ...spec },
-      names.map((name) => ({ ...targetOf(name, "https://a.example"), stack: stacks[name] ?? name })),
+      names.map((name) => ({ ...createTarget(name, "https://a.example"), stack: stacks[name] ?? name })),
     );
     await this.journal.recordPlans(
       id,
@@ -112,7 +112,7 @@ export class SkippingFleet implements AsyncDisposable {
   }
 
   async skip(...names: string[]) {
-    const tenants = names.map((name) => ({ name, stack: targetOf(name, "").stack }));
+    const tenants = names.map((name) => ({ name, stack: createTarget(name, "").stack }));
     const request = { reason: "its key is refused", by: "dana@build-7", nowMs: this.now() };
     return await skipTenants(this.#database, WHOSE, tenants, request);
   }

@@ -5,7 +5,7 @@ import { createProgram, forEachCommand, getCommandPath } from "../../../provider
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { added, writeRollout } from "../../support/rollout-fixtures";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "../rollout/plan-fleet";
 
 /* Every command with JSON output, through the real command against the sandbox. */

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { buildEngine } from "#scripts/build-engine";
 import { requireEngine } from "../../../provider/engine/find-engine";
-import { fakeGo, hasShell, Workshop } from "./workshop";
+import { FakeToolchain, fakeGo, hasShell } from "./fake-toolchain";
 
 const BUILDER = pathToFileURL(resolve("scripts/build-engine.mts")).href;
 const silent = () => {};
@@ -14,13 +14,13 @@ const silent = () => {};
 const NAME = `3.259.0-${process.platform}-${process.arch}`;
 
 const builds = (log: string) => readFileSync(log, "utf8").match(/\/pulumi /g)?.length;
-const getEngineDirectory = (workshop: Workshop) => join(workshop.directory, "cache", "engine");
+const getEngineDirectory = (toolchain: FakeToolchain) => join(toolchain.directory, "cache", "engine");
 
 /** Starts a process that builds an engine and prints its log. */
-function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
+function inChild(toolchain: FakeToolchain): ChildProcess & { output: () => string } {
   const script = `import { buildEngine } from ${JSON.stringify(BUILDER)}; await buildEngine({ log: console.log });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
-    env: workshop.env,
+    env: toolchain.env,
     stdio: ["ignore", "pipe", "inherit"],
   });
   let output = "";
@@ -32,127 +32,127 @@ function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
 
 describe.skipIf(!hasShell)("engine build from Go modules", () => {
   it("installs the CLI and its language plugins only once", async () => {
-    using workshop = new Workshop();
-    const log = fakeGo(workshop);
-    const options = { env: workshop.env, log: silent };
+    using toolchain = new FakeToolchain();
+    const log = fakeGo(toolchain);
+    const options = { env: toolchain.env, log: silent };
     const command = await buildEngine(options);
-    const bin = join(getEngineDirectory(workshop), NAME, "bin");
+    const bin = join(getEngineDirectory(toolchain), NAME, "bin");
     expect(command).toBe(join(bin, "pulumi"));
     for (const program of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) {
       accessSync(join(bin, program), constants.X_OK);
     }
-    expect(await requireEngine({ env: workshop.env })).toMatchObject({
+    expect(await requireEngine({ env: toolchain.env })).toMatchObject({
       command,
       version: "3.259.0",
       source: "cache",
     });
     expect(await buildEngine(options)).toBe(command);
     expect(builds(log)).toBe(1);
-    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
+    expect(readdirSync(getEngineDirectory(toolchain))).toEqual([NAME]);
   });
 
   it("leaves the user's Pulumi home directory untouched", async () => {
-    using workshop = new Workshop();
-    fakeGo(workshop);
-    const PULUMI_HOME = join(workshop.directory, ".pulumi");
-    const command = await buildEngine({ env: { ...workshop.env, PULUMI_HOME }, log: silent });
+    using toolchain = new FakeToolchain();
+    fakeGo(toolchain);
+    const PULUMI_HOME = join(toolchain.directory, ".pulumi");
+    const command = await buildEngine({ env: { ...toolchain.env, PULUMI_HOME }, log: silent });
     expect(existsSync(PULUMI_HOME)).toBe(false);
     expect(readdirSync(dirname(command))).toHaveLength(3);
     expect(readdirSync(dirname(dirname(command))).sort()).toEqual(["bin", "engine.json"]);
   });
 
   it("keeps the user's GOPROXY and overrides other Go settings", async () => {
-    using workshop = new Workshop();
-    const log = fakeGo(workshop);
+    using toolchain = new FakeToolchain();
+    const log = fakeGo(toolchain);
     const env = { GOPROXY: "file:///modules", GOFLAGS: "-mod=vendor", CGO_ENABLED: "1", GOWORK: "/go.work" };
-    await buildEngine({ env: { ...workshop.env, ...env }, log: silent });
+    await buildEngine({ env: { ...toolchain.env, ...env }, log: silent });
     expect(readFileSync(log, "utf8")).toContain(
       "CGO_ENABLED=0 GOFLAGS=-mod=readonly GOWORK=off GOPROXY=file:///modules",
     );
   });
 
   it("reports its progress", async () => {
-    using workshop = new Workshop();
-    fakeGo(workshop);
+    using toolchain = new FakeToolchain();
+    fakeGo(toolchain);
     const onProgress = vi.fn();
     const log = vi.fn();
-    await buildEngine({ env: workshop.env, log, onProgress });
+    await buildEngine({ env: toolchain.env, log, onProgress });
     expect(log).toHaveBeenCalledWith(expect.stringContaining("about four minutes"));
     expect(onProgress).toHaveBeenCalledWith(expect.stringMatching(/^Compiling the CLI: 0 packages of at most 2, 0:00/));
   });
 
   it("explains what to do when Go is missing or too old", async () => {
-    using workshop = new Workshop();
-    const env = { ...workshop.env, PATH: workshop.programs };
+    using toolchain = new FakeToolchain();
+    const env = { ...toolchain.env, PATH: toolchain.programs };
     await expect(buildEngine({ env, log: silent })).rejects.toThrow(
       /`go` isn't on PATH[\s\S]*install Go 1\.25\.11 or later/,
     );
-    fakeGo(workshop, { release: "go1.22.2" });
-    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow(
+    fakeGo(toolchain, { release: "go1.22.2" });
+    await expect(buildEngine({ env: toolchain.env, log: silent })).rejects.toThrow(
       "Go is go1.22.2, older than 1.25.11, and GOTOOLCHAIN is local",
     );
   });
 
   it("accepts an older Go that can download a newer toolchain", async () => {
-    using workshop = new Workshop();
-    fakeGo(workshop, { release: "go1.22.2", toolchain: "auto" });
-    expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
+    using toolchain = new FakeToolchain();
+    fakeGo(toolchain, { release: "go1.22.2", goToolchain: "auto" });
+    expect(await buildEngine({ env: toolchain.env, log: silent })).toContain(NAME);
   });
 
   it("leaves nothing behind when it fails", async () => {
-    using workshop = new Workshop();
-    fakeGo(workshop);
-    workshop.program(
+    using toolchain = new FakeToolchain();
+    fakeGo(toolchain);
+    toolchain.addProgram(
       "go",
       `[ "$1" = env ] && printf 'go1.26.0\\nlocal\\nlinux\\namd64\\n' && exit; echo "dial tcp: no such host" >&2; exit 1`,
     );
-    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("dial tcp: no such host");
-    expect(readdirSync(getEngineDirectory(workshop))).toEqual([]);
+    await expect(buildEngine({ env: toolchain.env, log: silent })).rejects.toThrow("dial tcp: no such host");
+    expect(readdirSync(getEngineDirectory(toolchain))).toEqual([]);
   });
 
   it("never publishes a CLI that doesn't run", async () => {
-    using workshop = new Workshop();
-    fakeGo(workshop);
-    const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("echo v3.259.0", "exit 3");
-    workshop.write("programs/go", go, 0o755);
-    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("built but doesn't work");
-    expect(readdirSync(getEngineDirectory(workshop))).toEqual([]);
+    using toolchain = new FakeToolchain();
+    fakeGo(toolchain);
+    const go = readFileSync(join(toolchain.programs, "go"), "utf8").replace("echo v3.259.0", "exit 3");
+    toolchain.write("programs/go", go, 0o755);
+    await expect(buildEngine({ env: toolchain.env, log: silent })).rejects.toThrow("built but doesn't work");
+    expect(readdirSync(getEngineDirectory(toolchain))).toEqual([]);
   });
 
   it("runs once for two concurrent processes", async () => {
-    using workshop = new Workshop();
-    const log = fakeGo(workshop);
+    using toolchain = new FakeToolchain();
+    const log = fakeGo(toolchain);
     // The first build continues once the other process waits for it, however long that takes to start.
-    const goOn = join(workshop.directory, "go-on");
+    const goOn = join(toolchain.directory, "go-on");
     const waits = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
-    const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", waits);
-    workshop.write("programs/go", go, 0o755);
-    const children = [inChild(workshop), inChild(workshop)];
+    const go = readFileSync(join(toolchain.programs, "go"), "utf8").replace("list)", waits);
+    toolchain.write("programs/go", go, 0o755);
+    const children = [inChild(toolchain), inChild(toolchain)];
     const exited = Promise.all(children.map((child) => once(child, "exit")));
     const isWaiting = (child: (typeof children)[number]): boolean => child.output().includes("Waiting for process");
     await vi.waitFor(() => expect(children.some(isWaiting)).toBe(true), { timeout: 60_000 });
-    workshop.write("go-on", "");
+    toolchain.write("go-on", "");
     const exits = await exited;
     expect(exits.map(([code]) => code)).toEqual([0, 0]);
     expect(builds(log)).toBe(1);
     expect(children.filter(isWaiting)).toHaveLength(1);
-    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
+    expect(readdirSync(getEngineDirectory(toolchain))).toEqual([NAME]);
   });
 
   it("starts from scratch after it was killed", async () => {
-    using workshop = new Workshop();
-    const log = fakeGo(workshop, { slow: true });
-    const child = inChild(workshop);
+    using toolchain = new FakeToolchain();
+    const log = fakeGo(toolchain, { slow: true });
+    const child = inChild(toolchain);
     const exit = once(child, "exit");
     await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 30_000 });
-    const left = readdirSync(getEngineDirectory(workshop));
+    const left = readdirSync(getEngineDirectory(toolchain));
     child.kill("SIGKILL");
     await exit;
     expect(left).toHaveLength(2);
-    expect(readdirSync(getEngineDirectory(workshop))).not.toContain(NAME);
+    expect(readdirSync(getEngineDirectory(toolchain))).not.toContain(NAME);
 
-    fakeGo(workshop);
-    expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
-    expect(readdirSync(getEngineDirectory(workshop))).toEqual([NAME]);
+    fakeGo(toolchain);
+    expect(await buildEngine({ env: toolchain.env, log: silent })).toContain(NAME);
+    expect(readdirSync(getEngineDirectory(toolchain))).toEqual([NAME]);
   });
 });

@@ -2,99 +2,100 @@ import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requireEngine } from "../../../provider/engine/find-engine";
-import { hasShell, Workshop } from "./workshop";
+import { FakeToolchain, hasShell } from "./fake-toolchain";
 
 describe.skipIf(!hasShell)("installed pulumi CLI", () => {
   /**
    * Installs a fake `pulumi` of this version, with its hosts, that counts its calls. It can be padded to the size of a
    * real one.
    */
-  function pulumi(workshop: Workshop, version: string, bytes = 0): string {
-    const calls = join(workshop.directory, "calls");
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
-    return workshop.program("pulumi", `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`);
+  function pulumi(toolchain: FakeToolchain, version: string, bytes = 0): string {
+    const calls = join(toolchain.directory, "calls");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
+    return toolchain.addProgram("pulumi", `echo call >> '${calls}'; echo v${version}; exit\n${"#".repeat(bytes)}`);
   }
 
-  const calls = (workshop: Workshop) => readFileSync(join(workshop.directory, "calls"), "utf8").match(/call/g)?.length;
+  const calls = (toolchain: FakeToolchain) =>
+    readFileSync(join(toolchain.directory, "calls"), "utf8").match(/call/g)?.length;
 
   it("is used when it is new enough", async () => {
-    using workshop = new Workshop();
-    const command = pulumi(workshop, "3.200.0");
-    const engine = await requireEngine({ env: workshop.env });
-    expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", directory: workshop.programs });
+    using toolchain = new FakeToolchain();
+    const command = pulumi(toolchain, "3.200.0");
+    const engine = await requireEngine({ env: toolchain.env });
+    expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", directory: toolchain.programs });
   });
 
   it("is found in PULUMI_HOME or the installer's default directory", async () => {
-    using workshop = new Workshop();
+    using toolchain = new FakeToolchain();
     for (const name of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
       for (const directory of [".pulumi/bin", "elsewhere/bin"])
-        workshop.write(join(directory, name), "#!/bin/sh\necho v3.300.0\n", 0o755);
+        toolchain.write(join(directory, name), "#!/bin/sh\necho v3.300.0\n", 0o755);
     for (const [env, directory] of [
-      [workshop.env, ".pulumi/bin"],
-      [{ ...workshop.env, PULUMI_HOME: join(workshop.directory, "elsewhere") }, "elsewhere/bin"],
+      [toolchain.env, ".pulumi/bin"],
+      [{ ...toolchain.env, PULUMI_HOME: join(toolchain.directory, "elsewhere") }, "elsewhere/bin"],
     ] as const) {
       expect(await requireEngine({ env })).toMatchObject({
         source: "pulumi-home",
-        directory: join(workshop.directory, directory),
+        directory: join(toolchain.directory, directory),
       });
     }
   });
 
   it("is waited for, with a message, when it responds slowly", async () => {
-    using workshop = new Workshop();
-    pulumi(workshop, "3.300.0");
-    workshop.program("pulumi", "sleep 3; echo v3.300.0");
+    using toolchain = new FakeToolchain();
+    pulumi(toolchain, "3.300.0");
+    toolchain.addProgram("pulumi", "sleep 3; echo v3.300.0");
     const messages: string[] = [];
-    await requireEngine({ env: workshop.env, log: (line) => messages.push(line) });
+    await requireEngine({ env: toolchain.env, log: (line) => messages.push(line) });
     expect(messages).toEqual([expect.stringMatching(/^Waiting for the version of .*pulumi \.\.\.$/)]);
   });
 
   it("is rejected when it is too old", async () => {
-    using workshop = new Workshop();
-    const command = pulumi(workshop, "3.199.0");
-    await expect(requireEngine({ env: workshop.env })).rejects.toThrow(`${command} is 3.199.0, older than 3.200.0`);
+    using toolchain = new FakeToolchain();
+    const command = pulumi(toolchain, "3.199.0");
+    await expect(requireEngine({ env: toolchain.env })).rejects.toThrow(`${command} is 3.199.0, older than 3.200.0`);
   });
 
   it("is rejected without the plugins for Node.js programs", async () => {
-    using workshop = new Workshop();
-    workshop.program("pulumi", "echo v3.300.0");
-    await expect(requireEngine({ env: workshop.env })).rejects.toThrow(
+    using toolchain = new FakeToolchain();
+    toolchain.addProgram("pulumi", "echo v3.300.0");
+    await expect(requireEngine({ env: toolchain.env })).rejects.toThrow(
       "has no pulumi-language-nodejs and no pulumi-resource-pulumi-nodejs next to it or on PATH",
     );
   });
 
   it("is rejected when it doesn't run", async () => {
-    using workshop = new Workshop();
-    pulumi(workshop, "3.300.0");
-    workshop.program("pulumi", "echo broken >&2; exit 1");
-    await expect(requireEngine({ env: workshop.env })).rejects.toThrow("exit code 1: broken");
+    using toolchain = new FakeToolchain();
+    pulumi(toolchain, "3.300.0");
+    toolchain.addProgram("pulumi", "echo broken >&2; exit 1");
+    await expect(requireEngine({ env: toolchain.env })).rejects.toThrow("exit code 1: broken");
   });
 
   it("is skipped for a suitable one later on PATH", async () => {
-    using workshop = new Workshop();
-    pulumi(workshop, "3.300.0");
-    workshop.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
-    const env = { ...workshop.env, PATH: `${join(workshop.directory, "old")}:${workshop.env["PATH"]}` };
-    expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", directory: workshop.programs });
+    using toolchain = new FakeToolchain();
+    pulumi(toolchain, "3.300.0");
+    toolchain.write("old/pulumi", "#!/bin/sh\necho v3.100.0\n", 0o755);
+    const env = { ...toolchain.env, PATH: `${join(toolchain.directory, "old")}:${toolchain.env["PATH"]}` };
+    expect(await requireEngine({ env })).toMatchObject({ version: "3.300.0", directory: toolchain.programs });
   });
 
   it("is queried for its version only when its file changed", async () => {
-    using workshop = new Workshop();
-    const command = pulumi(workshop, "3.300.0", 1_000_000);
-    await requireEngine({ env: workshop.env });
-    expect(await requireEngine({ env: workshop.env })).toMatchObject({ version: "3.300.0" });
-    expect(calls(workshop)).toBe(1);
+    using toolchain = new FakeToolchain();
+    const command = pulumi(toolchain, "3.300.0", 1_000_000);
+    await requireEngine({ env: toolchain.env });
+    expect(await requireEngine({ env: toolchain.env })).toMatchObject({ version: "3.300.0" });
+    expect(calls(toolchain)).toBe(1);
 
     utimesSync(command, new Date(), new Date(2_000_000_000_000));
-    await requireEngine({ env: workshop.env });
-    expect(calls(workshop)).toBe(2);
+    await requireEngine({ env: toolchain.env });
+    expect(calls(toolchain)).toBe(2);
   });
 
   it("is queried for its version every time when it is a shim", async () => {
-    using workshop = new Workshop();
-    pulumi(workshop, "3.300.0");
-    await requireEngine({ env: workshop.env });
-    await requireEngine({ env: workshop.env });
-    expect(calls(workshop)).toBe(2);
+    using toolchain = new FakeToolchain();
+    pulumi(toolchain, "3.300.0");
+    await requireEngine({ env: toolchain.env });
+    await requireEngine({ env: toolchain.env });
+    expect(calls(toolchain)).toBe(2);
   });
 });

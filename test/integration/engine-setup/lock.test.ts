@@ -5,47 +5,48 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, it, vi } from "vitest";
 import { withLock } from "../../../provider/engine/lock";
-import { Workshop } from "./workshop";
+import { FakeToolchain } from "./fake-toolchain";
 
 /** Starts a process that takes the lock and records when it enters and leaves. */
-function holder(workshop: Workshop, holdMs: number): ChildProcess {
+function spawnLockHolder(toolchain: FakeToolchain, holdMs: number): ChildProcess {
   const script = `
     const fs = require("node:fs");
     const { withLock } = require(${JSON.stringify(resolve("provider/engine/lock.js"))});
-    const note = (text) => fs.appendFileSync("notes", text + "\\n");
+    const record = (text) => fs.appendFileSync("events", text + "\\n");
     withLock("lock", async () => {
-      note("in");
+      record("in");
       await new Promise((resolve) => setTimeout(resolve, ${holdMs}));
-      note("out");
+      record("out");
     }, { pollMs: 5 });`;
-  return spawn(process.execPath, ["-e", script], { cwd: workshop.directory, stdio: "inherit" });
+  return spawn(process.execPath, ["-e", script], { cwd: toolchain.directory, stdio: "inherit" });
 }
 
-const notes = (workshop: Workshop) => readFileSync(join(workshop.directory, "notes"), "utf8").trim().split("\n");
+const readEvents = (toolchain: FakeToolchain) =>
+  readFileSync(join(toolchain.directory, "events"), "utf8").trim().split("\n");
 
 it("admits one process at a time", async () => {
-  using workshop = new Workshop();
-  const children = Array.from({ length: 4 }, () => holder(workshop, 50));
+  using toolchain = new FakeToolchain();
+  const children = Array.from({ length: 4 }, () => spawnLockHolder(toolchain, 50));
   await Promise.all(children.map((child) => once(child, "exit")));
-  expect(notes(workshop)).toEqual(Array.from({ length: 4 }, () => ["in", "out"]).flat());
-  expect(readdirSync(workshop.directory)).toEqual(["notes"]);
+  expect(readEvents(toolchain)).toEqual(Array.from({ length: 4 }, () => ["in", "out"]).flat());
+  expect(readdirSync(toolchain.directory)).toEqual(["events"]);
 });
 
 it("is acquired by a waiting process when its holder is killed", async () => {
-  using workshop = new Workshop();
-  const killed = holder(workshop, 60_000);
-  await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 30_000 });
-  const children = [holder(workshop, 20), holder(workshop, 20), holder(workshop, 20)];
+  using toolchain = new FakeToolchain();
+  const killed = spawnLockHolder(toolchain, 60_000);
+  await vi.waitFor(() => expect(existsSync(join(toolchain.directory, "events"))).toBe(true), { timeout: 30_000 });
+  const children = [spawnLockHolder(toolchain, 20), spawnLockHolder(toolchain, 20), spawnLockHolder(toolchain, 20)];
   const exits = children.map((child) => once(child, "exit"));
   killed.kill("SIGKILL");
   await Promise.all(exits);
-  expect(notes(workshop)).toEqual(["in", "in", "out", "in", "out", "in", "out"]);
-  expect(readdirSync(workshop.directory)).toEqual(["notes"]);
+  expect(readEvents(toolchain)).toEqual(["in", "in", "out", "in", "out", "in", "out"]);
+  expect(readdirSync(toolchain.directory)).toEqual(["events"]);
 });
 
 it("is acquired from another host once it is stale", async () => {
-  using workshop = new Workshop();
-  const path = join(workshop.directory, "lock");
+  using toolchain = new FakeToolchain();
+  const path = join(toolchain.directory, "lock");
   writeFileSync(path, JSON.stringify({ pid: 1, host: `not-${hostname()}`, id: "x" }));
   const onWait = vi.fn();
   await withLock(path, async () => {}, { onWait, pollMs: 5, staleMs: 50 });
@@ -53,8 +54,8 @@ it("is acquired from another host once it is stale", async () => {
 });
 
 it("is released when the work fails", async () => {
-  using workshop = new Workshop();
-  const path = join(workshop.directory, "lock");
+  using toolchain = new FakeToolchain();
+  const path = join(toolchain.directory, "lock");
   await expect(withLock(path, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
   expect(existsSync(path)).toBe(false);
 });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasShell, Workshop } from "./workshop";
+import { FakeToolchain, hasShell } from "./fake-toolchain";
 
 const COMPILER = resolve("node_modules/typescript");
 
@@ -10,7 +10,7 @@ const COMPILER = resolve("node_modules/typescript");
  * A small repository with the same setup script. Its only dependency is a link to this repository's compiler, and its
  * engine only reports that it was requested.
  */
-class Repository extends Workshop {
+class Repository extends FakeToolchain {
   constructor() {
     super();
     cpSync(resolve("scripts/setup.mjs"), join(this.directory, "scripts/setup.mjs"));

@@ -49,7 +49,7 @@ it("commits only the settings file, on a new branch", async () => {
 it("restores file and branch when git makes no commit", async () => {
   using directory = repository();
   const email = commandLine(directory.path, ENVIRONMENT);
-  directory.program(".git/hooks/pre-commit", "echo no; exit 1");
+  directory.writeScript(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");

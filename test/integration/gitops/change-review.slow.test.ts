@@ -5,7 +5,7 @@ import { expect, it, vi } from "vitest";
 import { COMMAND, commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
+import { addRemote, type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
@@ -25,8 +25,8 @@ const ADD_COMMAND = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ti
 
 it("opens a pull request with gh without exposing the API key", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
-  using remote = withRemote(repository, "git@github.com:acme/settings.git");
-  const gh = repository.program("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
+  using remote = addRemote(repository, "git@github.com:acme/settings.git");
+  const gh = repository.writeScript("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
   const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toMatch(
     /^Committed settings\.yaml as \w+ on the new branch (\S+), which is now checked out; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
@@ -44,8 +44,8 @@ it("opens a pull request with gh without exposing the API key", async () => {
 
 it("prints the page to open when gh fails", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
-  using _remote = withRemote(repository, "ssh://git@github.com:22/acme/settings.git");
-  repository.program(
+  using _remote = addRemote(repository, "ssh://git@github.com:22/acme/settings.git");
+  repository.writeScript(
     "bin/gh",
     "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
   );
@@ -71,8 +71,8 @@ it("prints the page to open when gh fails", async () => {
 
 it("reports what an earlier run did not commit or push", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
-  using _remote = withRemote(repository, "git@github.com:acme/settings.git");
-  repository.program("bin/gh", "echo https://github.com/acme/settings/pull/7");
+  using _remote = addRemote(repository, "git@github.com:acme/settings.git");
+  repository.writeScript("bin/gh", "echo https://github.com/acme/settings/pull/7");
   const email = commandLine(repository.path, environment(repository));
   const alone = await email(...ADD_COMMAND.slice(0, -1));
   expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
@@ -99,8 +99,8 @@ it("reports what an earlier run did not commit or push", async () => {
 
 it("opens a merge request with glab", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
-  using _remote = withRemote(repository, "git@gitlab.acme.example:mail/settings.git");
-  const glab = repository.program(
+  using _remote = addRemote(repository, "git@gitlab.acme.example:mail/settings.git");
+  const glab = repository.writeScript(
     "bin/glab",
     `${RECORDING}; echo https://gitlab.acme.example/mail/settings/-/merge_requests/7`,
   );
@@ -139,7 +139,7 @@ it.each(["the command", "all that it started"])(
   "restores file and branch when %s is interrupted during a commit",
   async (what) => {
     using repository = settingsRepository({ "settings.yaml": SETTINGS });
-    repository.program(
+    repository.writeScript(
       ".git/hooks/pre-commit",
       "touch .git/here; n=0; while [ ! -e .git/go ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done",
     );

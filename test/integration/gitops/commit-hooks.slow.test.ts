@@ -28,7 +28,7 @@ function expectUnchanged(repository: SettingsRepository): void {
 
 it("commits what a pre-commit hook reformats and stages", async () => {
   using repository = settingsRepository(FILES);
-  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
+  repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
   const run = await commit(repository);
   expect(run.code, run.output).toBe(0);
   expect(repository.git("status", "--porcelain")).toBe("");
@@ -41,7 +41,7 @@ it("keeps previously staged files when a hook stages others", async () => {
   using repository = settingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
-  repository.program(
+  repository.writeScript(
     ".git/hooks/pre-commit",
     "echo two > notes.md; echo new > 'new file.md'; git add notes.md 'new file.md'",
   );
@@ -54,7 +54,7 @@ it("keeps previously staged files when a hook stages others", async () => {
 
 it("reports a change that a hook left unstaged", async () => {
   using repository = settingsRepository(FILES);
-  repository.program(".git/hooks/pre-commit", REFORMAT);
+  repository.writeScript(".git/hooks/pre-commit", REFORMAT);
   const run = await commit(repository);
   expect(run.stderr).toContain("\nA hook changed settings.yaml without staging it: the commit lacks that change.\n");
   expect(repository.git("status", "--porcelain")).toBe(" M settings.yaml\n");
@@ -64,7 +64,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
   using repository = settingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
-  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
+  repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
   const run = await commit(repository);
   expect(run.stderr).toBe("error: git could not commit; files and branch are unchanged: [ERR_GIT]\nno\n");
   expectUnchanged(repository);
@@ -73,7 +73,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
 
 it("returns to the branch when a post-checkout hook fails", async () => {
   using repository = settingsRepository(FILES);
-  repository.program(".git/hooks/post-checkout", "echo no; exit 1");
+  repository.writeScript(".git/hooks/post-checkout", "echo no; exit 1");
   const run = await commit(repository);
   expect(run.stderr).toMatch(
     /^error: The branch email-security\/\S+ can't be created; files and branch are unchanged: \[ERR_GIT\]\nno\n$/,
@@ -84,7 +84,7 @@ it("returns to the branch when a post-checkout hook fails", async () => {
 
 it("names the other files that a failing hook changed", async () => {
   using repository = settingsRepository(FILES);
-  repository.program(
+  repository.writeScript(
     ".git/hooks/pre-commit",
     "echo two > notes.md; git add notes.md; echo new > new.md; echo no; exit 1",
   );
@@ -98,7 +98,7 @@ it("names the other files that a failing hook changed", async () => {
 
 it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
   using repository = settingsRepository({ ...FILES, "hooks/commit-msg": "" });
-  repository.program("hooks/commit-msg", "exit 1");
+  repository.writeScript("hooks/commit-msg", "exit 1");
   repository.git("commit", "--quiet", "--all", "--message=hook");
   repository.git("config", "core.hooksPath", "hooks");
   repository.git("switch", "--quiet", "--detach");
@@ -112,18 +112,18 @@ it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
 
 it("restores everything when the commit can't be signed", async () => {
   using repository = settingsRepository(FILES);
-  const program = repository.program(".git/sign", "exit 1");
+  const program = repository.writeScript(".git/sign", "exit 1");
   repository.git("config", "commit.gpgSign", "true");
   repository.git("config", "gpg.program", program);
   const refused = await commit(repository);
   expect(refused.stderr).toContain("git could not commit; files and branch are unchanged");
   expectUnchanged(repository);
 
-  repository.program(
+  repository.writeScript(
     ".git/sign",
     'cat > /dev/null; echo "[GNUPG:] SIG_CREATED " >&2; echo "-----BEGIN PGP SIGNATURE-----"',
   );
-  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
+  repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
   const signed = await commit(repository);
   expect(signed.code, signed.output).toBe(0);
   expect(repository.git("cat-file", "commit", "HEAD")).toContain("gpgsig -----BEGIN PGP SIGNATURE-----");
@@ -135,7 +135,7 @@ it("leaves a linked worktree clean when its hook reformats files", async () => {
   using parent = createSettingsDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
-  repository.program(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
+  repository.writeScript(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
   const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)("add", "deny", "evil.example", "--commit");
   expect(run.stderr).toMatch(/; `git switch other` switches back\.\n$/);
   expect(run.code).toBe(0);

@@ -76,7 +76,7 @@ it("waits for the process that is editing the file", async () => {
 
 it("acquires the lock of a process killed during a commit", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
-  repository.program(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
+  repository.writeScript(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
   const killed = startCommand(repository.path, [
     ...["add", "deny", "one.example", "--offline", "--file", "settings.yaml", "--commit"],
   ]);

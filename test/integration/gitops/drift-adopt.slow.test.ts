@@ -6,7 +6,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { click } from "../../support/console";
-import { hasShell, Workshop } from "../engine-setup/workshop";
+import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 const BASELINE = "version: 1\ndeny:\n  - { value: bulk.example, comment: for all }\n  - all.example\n";
 const SETTINGS = `version: 1
@@ -26,7 +26,7 @@ deny:
 `;
 
 /** A sandbox tenant as after the last run of its stack, and a fake `pulumi` that returns the stack's state. */
-class AppliedTenant extends Workshop {
+class AppliedTenant extends FakeToolchain {
   readonly work = join(this.directory, "work");
   readonly file = join(this.work, "settings/acme.yaml");
   readonly #sandbox: Sandbox;
@@ -52,8 +52,8 @@ class AppliedTenant extends Workshop {
       list("members", "VipList", keyed(vips)),
     ];
     const state = this.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.program(host, "");
-    this.program(
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.addProgram(host, "");
+    this.addProgram(
       "pulumi",
       `case "$*" in
   version) echo v3.300.0 ;;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
-import { hasShell, Workshop } from "../engine-setup/workshop";
+import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /*
  * `email-security apply --only-expired` through the real command, with many expired entries that this stack may not
@@ -26,8 +26,8 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
         ],
       },
     });
-    using workshop = new Workshop();
-    workshop.write(
+    using toolchain = new FakeToolchain();
+    toolchain.write(
       "settings/acme.yaml",
       `version: 1\ndeny:\n  - kept.example\n${denied.map((value) => `  - { value: ${value}, ${PAST_EXPIRY} }\n`).join("")}  - { value: zz.example, ${PAST_EXPIRY} }\n`,
     );
@@ -43,14 +43,14 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       list("entries", "AllowDenyList", { "kept.example": "deny", "zz.example": "deny" }),
       list("members", "VipList", {}),
     ];
-    const state = workshop.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
-    workshop.program(
+    const state = toolchain.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
+    toolchain.addProgram(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack export"*) cat "${state}" ;; *) echo "$*" >&2; exit 1 ;; esac`,
     );
-    const { code, output, stdout } = await commandLine(workshop.directory, {
-      ...workshop.env,
+    const { code, output, stdout } = await commandLine(toolchain.directory, {
+      ...toolchain.env,
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
     })("apply", "settings/acme.yaml", "--stack", "acme", "--only-expired", "--no-evidence");

@@ -19,7 +19,7 @@ import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model
 import { keyOf } from "../../support/model/program";
 import { canonical, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
-import { sized, stories, timeLimit } from "../../support/scale";
+import { getPropertyOptions, sized, timeLimit } from "../../support/scale";
 import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
 import { InProcessProvider } from "./in-process-provider";
 import {
@@ -120,19 +120,19 @@ it.each([
   {
     where: "in this process, values as canonical",
     begin: inThisProcess,
-    told: stories("plan-stories", { numRuns: 32, ...SEED }),
+    told: getPropertyOptions("plan-stories", { numRuns: 32, ...SEED }),
     echoValue: "canonical",
   },
   {
     where: "in this process, values as sent",
     begin: inThisProcess,
-    told: stories("plan-as-sent", { numRuns: 8, ...SEED }),
+    told: getPropertyOptions("plan-as-sent", { numRuns: 8, ...SEED }),
     echoValue: "as-sent",
   },
   {
     where: "in the real provider process",
     begin: inItsOwn,
-    told: stories("plan-processes", { numRuns: 1, ...SEED }),
+    told: getPropertyOptions("plan-processes", { numRuns: 1, ...SEED }),
     echoValue: "canonical",
   },
 ] as const)(

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { Companies } from "../../support/model/company";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import { aStory, play } from "../../support/model/story";
-import { stories, timeLimit } from "../../support/scale";
+import { getPropertyOptions, timeLimit } from "../../support/scale";
 
 /** Every `npm test` plays the same stories, so that a test that passed yesterday doesn't fail today by chance. */
-const STORIES = stories("models", { numRuns: 50, seed: 20_260_101 });
+const STORIES = getPropertyOptions("models", { numRuns: 50, seed: 20_260_101 });
 
 /* A failure prints its seed and path. Pass them to fast-check as `seed` and `path` to replay that one story. */
 

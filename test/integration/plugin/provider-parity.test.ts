@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess, type ProviderResource } from "../../support/provider-process";
-import { stories } from "../../support/scale";
+import { getPropertyOptions } from "../../support/scale";
 
 /*
  * Both providers get the same arguments and must give identical answers, whatever the arguments are. No service is
@@ -113,7 +113,7 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
     expect(other).toEqual(one);
     return one as Answer;
   };
-  const storyOptions = stories("alike", { numRuns: 150 });
+  const storyOptions = getPropertyOptions("alike", { numRuns: 150 });
   let compared = 0;
   await fc.assert(
     fc.asyncProperty(args, args, async (olds, news) => {

@@ -8,9 +8,9 @@ import { sandboxTenant } from "../../support/sandbox-tenant";
  * The timeout, in seconds, of operations that must time out. Their requests are held until the test
  * releases them.
  */
-const BRIEF = 1;
+const SHORT_TIMEOUT_S = 1;
 /** The timeout for operations that include the first requests of a process, which take longer. */
-const LONGER = 15;
+const LONG_TIMEOUT_S = 15;
 
 const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
 
@@ -32,10 +32,12 @@ it("applies separate timeouts to update and delete", async () => {
   const resource = tenant.provider.resource("allowDenyEntry");
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
-    resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: BRIEF }),
+    resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: SHORT_TIMEOUT_S }),
   ).rejects.toThrow(/customTimeouts\.update of this AllowDenyEntry was exceeded during PATCH .* may have taken effect/);
   await tenant.provider.nextRun();
-  await expect(tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER)).rejects.toThrow(
+  await expect(
+    tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONG_TIMEOUT_S),
+  ).rejects.toThrow(
     /customTimeouts\.delete of this AllowDenyEntry was exceeded during DELETE .* may have taken effect/,
   );
   tenant.releaseRequests();
@@ -48,7 +50,7 @@ it("applies separate timeouts to update and delete", async () => {
 it.runIf(PROVIDER_KIND === "native")("applies a timeout to a refresh", async () => {
   await using tenant = await blockingTenant(({ method }) => method === "GET");
   const state = { ...entry, entryType: "domain", verdictScope: "global" };
-  await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(
+  await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, SHORT_TIMEOUT_S)).rejects.toThrow(
     /customTimeouts\.read of this AllowDenyEntry was exceeded/,
   );
   tenant.releaseRequests();
@@ -62,7 +64,7 @@ it("keeps completed entries in state when a list times out", async () => {
   });
   const entries = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
   const list = new ManagedResource(tenant, "allowDenyList");
-  const up = await list.up({ entries }, LONGER);
+  const up = await list.up({ entries }, LONG_TIMEOUT_S);
   expect(up.outcome).toBe("partial");
   const reasons = up.reasons.join("\n");
   expect(reasons).toMatch(/deny bad-\d+\.example.*customTimeouts\.create of this AllowDenyList was exceeded/);
@@ -89,13 +91,13 @@ it("times out one VIP of a batch without affecting the others", async () => {
     other.check({ email: "diego.santos@acme.example" }),
   ]);
   await brief.read("none", inputs);
-  const made = other.create(others);
-  await expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
+  const otherCreated = other.create(others);
+  await expect(brief.create(inputs, { seconds: SHORT_TIMEOUT_S })).rejects.toThrow(
     /customTimeouts\.create of this VipEmployee was exceeded during POST .*, which may have taken effect/,
   );
-  expect(tenant.held()).toBe(1);
+  expect(tenant.heldCount()).toBe(1);
   tenant.releaseRequests();
-  await made;
+  await otherCreated;
   expect(tenant.writes()).toHaveLength(1);
   await tenant.provider.nextRun();
   await tenant.provider.resource("vipEmployee", "brief").declare({ email: "yuki.sato@acme.example" });
@@ -115,14 +117,14 @@ it("doesn't exclude a VIP whose queued removal timed out", async () => {
   const [first, second] = vips;
   if (first === undefined || second === undefined) throw new Error("expected two resources");
   await provider.nextRun();
-  const removed = provider.resource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
-  await expect.poll(() => tenant.held()).toBe(1);
+  const removal = provider.resource("vipEmployee", first.email).delete(first.id, first.properties, first.inputs);
+  await expect.poll(() => tenant.heldCount()).toBe(1);
   const brief = provider.resource("vipEmployee", second.email);
-  await expect(brief.delete(second.id, second.properties, second.inputs, BRIEF)).rejects.toThrow(
+  await expect(brief.delete(second.id, second.properties, second.inputs, SHORT_TIMEOUT_S)).rejects.toThrow(
     /customTimeouts\.delete of this VipEmployee was exceeded, and no write was sent/,
   );
   tenant.releaseRequests();
-  await removed;
+  await removal;
   expect(tenant.sandbox.exclusions("acme")).toEqual([first.email]);
   // The second entry isn't mistaken for the one being removed.
   await brief.create(second.inputs);

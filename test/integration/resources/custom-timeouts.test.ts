@@ -41,7 +41,7 @@ it("never sends a create that timed out during a shared read", async () => {
   const ended = expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
     /before anything was changed: the timeout of 1 s of customTimeouts\.create .* no write was sent\./,
   );
-  await expect.poll(() => tenant.held()).toBe(1);
+  await expect.poll(() => tenant.heldCount()).toBe(1);
   const made = other.create(others);
   await ended;
   tenant.releaseRequests();

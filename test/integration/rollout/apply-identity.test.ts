@@ -9,7 +9,7 @@ import { assertNoOtherTenant } from "../../../provider/rollout/execution/tenant-
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { ClaimedJob } from "../../../provider/rollout/journal/rollout-record";
 import { fleetJournal } from "../../support/fleet-journal";
-import { targetOf } from "../../support/rollout-target";
+import { createTarget } from "../../support/rollout-target";
 
 /* Right before the write, a tenant is compared with what the journal and the states of all stacks remember. */
 
@@ -56,7 +56,7 @@ async function check(opened: string, summary: Pick<ClaimedJob["summary"], "ident
   const rollout = await stored.rollout(new Map(), { acme: "pending" }, "p", new Map([["acme", summary]]));
   const claimed = {
     job: { rollout, wave: 0, tenant: "acme", retryRound: 0 },
-    target: targetOf("acme", AT),
+    target: createTarget("acme", AT),
     spec: { project: "p", backend: "b" },
     summary,
     attempt: 1,

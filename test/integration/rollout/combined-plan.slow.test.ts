@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reportSchema } from "../../../provider/rollout/model/rollout-report";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /* The Markdown and HTML of an `email-security rollout` plan, over the sandbox. */

@@ -6,7 +6,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /*

@@ -3,21 +3,21 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
-import { Workshop } from "../engine-setup/workshop";
+import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 it("changes no tenant when the Pulumi CLI is missing", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  using workshop = new Workshop();
-  workshop.write("settings/acme.yaml", "version: 1\ndeny: [evil.example]\n");
-  workshop.write(
+  using toolchain = new FakeToolchain();
+  toolchain.write("settings/acme.yaml", "version: 1\ndeny: [evil.example]\n");
+  toolchain.write(
     "tenants.yaml",
     `version: 1\nproject: p\ndefaults: { baseUrl: "${sandbox.url}", settings: "settings/{name}.yaml", key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\ntenants: { acme: {} }\n`,
   );
-  mkdirSync(join(workshop.directory, "state"));
-  const run = commandLine(workshop.directory, {
-    ...workshop.env,
+  mkdirSync(join(toolchain.directory, "state"));
+  const run = commandLine(toolchain.directory, {
+    ...toolchain.env,
     EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
-    PULUMI_BACKEND_URL: `file://${join(workshop.directory, "state")}`,
+    PULUMI_BACKEND_URL: `file://${join(toolchain.directory, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",
   });
   const { code, stderr } = await run("rollout", "tenants.yaml", "--yes");

@@ -19,7 +19,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { added, writeRollout } from "../../support/rollout-fixtures";
-import { targetOf } from "../../support/rollout-target";
+import { createTarget } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -125,7 +125,7 @@ it("finds a renamed tenant by its stack, and not another one of its former name"
 project: p
 defaults: { baseUrl: "https://a.example", settings: "{name}.yaml" }
 tenants:
-  zed: { stack: ${targetOf("acme", "").stack}, key: { environment: ZED_KEY } }
+  zed: { stack: ${createTarget("acme", "").stack}, key: { environment: ZED_KEY } }
   acme: { stack: acme-2, key: { environment: ACME_KEY } }
 `,
   );

@@ -12,8 +12,8 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
-import { targetOf } from "../../support/rollout-target";
-import { stories, timeLimit } from "../../support/scale";
+import { createTarget } from "../../support/rollout-target";
+import { getPropertyOptions, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
 
@@ -113,7 +113,7 @@ async function plan(database: Database): Promise<string> {
   const journal = await Journal.open(database);
   const id = await journal.create(
     SPEC,
-    NAMES.map((name) => targetOf(name, "https://a.example")),
+    NAMES.map((name) => createTarget(name, "https://a.example")),
   );
   await journal.recordPlans(
     id,
@@ -138,7 +138,7 @@ it(
   async () => {
     let files = 0;
     const ends = { told: 0, quiet: 0 };
-    const storyOptions = stories("failing-journal", { numRuns: 40 });
+    const storyOptions = getPropertyOptions("failing-journal", { numRuns: 40 });
     await fc.assert(
       fc.asyncProperty(
         failures,

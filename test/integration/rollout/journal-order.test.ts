@@ -11,7 +11,7 @@ import { readLastApplied } from "../../../provider/rollout/journal/last-applied"
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { omitUndefined } from "../../../provider/settings/omit-undefined";
 import { type Postgres, startPostgres } from "../../support/postgres";
-import { targetOf } from "../../support/rollout-target";
+import { createTarget } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-journal-order-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -124,7 +124,7 @@ async function applyRollout(journal: Journal, seq?: number): Promise<string> {
   const wave = { name: "all", tenants: ["acme"], maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false };
   const id = await journal.create(
     { source: "tenants.yaml", project: "p", today: "2026-11-26", waves: [wave], services: [], backend: "b" },
-    [targetOf("acme", "https://a.example")],
+    [createTarget("acme", "https://a.example")],
   );
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
   await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });

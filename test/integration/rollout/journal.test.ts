@@ -11,9 +11,9 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { deeds, expectConsistent, JournalModelTest } from "../../support/journal-story";
-import { targetOf } from "../../support/rollout-target";
-import { stories } from "../../support/scale";
+import { arbitraryOperations, expectConsistent, JournalModelTest } from "../../support/journal-story";
+import { createTarget } from "../../support/rollout-target";
+import { getPropertyOptions } from "../../support/scale";
 
 const NO_FILES = { bundle: new Map<string, Uint8Array>(), directory: "." };
 
@@ -21,15 +21,15 @@ const directory = mkdtempSync(join(tmpdir(), "email-security-journal-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 it("matches its model after every operation and crash", async () => {
-  const storyOptions = stories("journal", { numRuns: 12 });
+  const propertyOptions = getPropertyOptions("journal", { numRuns: 12 });
   let count = 0;
   let crashes = 0;
   await fc.assert(
-    fc.asyncProperty(deeds(), async (all) => {
+    fc.asyncProperty(arbitraryOperations(), async (all) => {
       const file = join(directory, `story-${count++}.sqlite`);
       const story = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {
-        for (const deed of all) await story.do(deed);
+        for (const operation of all) await story.do(operation);
         await story.compare();
       } finally {
         await story.close();
@@ -37,7 +37,7 @@ it("matches its model after every operation and crash", async () => {
       crashes += story.crashes;
     }),
     // Shrinking takes too long; the printed seed replays the failing run.
-    { ...storyOptions, endOnFailure: true },
+    { ...propertyOptions, endOnFailure: true },
   );
   if (count > 1) expect(crashes).toBeGreaterThan(count);
 });
@@ -48,7 +48,7 @@ it("keeps acknowledged writes when its process is killed", async () => {
   const journal = await Journal.open(await openSqlite(file));
   const id = await journal.create(
     createSpec(names),
-    names.map((name) => targetOf(name, "https://a.example")),
+    names.map((name) => createTarget(name, "https://a.example")),
   );
   await journal.recordPlans(
     id,
@@ -58,12 +58,12 @@ it("keeps acknowledged writes when its process is killed", async () => {
 
   const finishedTenants = new Set<string>();
   for (let kills = 0; kills < 8; kills++) {
-    await work(file, id, finishedTenants, kills % 7);
+    await runCoordinator(file, id, finishedTenants, kills % 7);
     const states = new Map((await journal.listTenants(id)).map(({ name, state }) => [name, state]));
     for (const name of finishedTenants) expect(states.get(name), name).toBe("done");
     await expectConsistent(journal, id, names);
   }
-  await work(file, id, finishedTenants, undefined);
+  await runCoordinator(file, id, finishedTenants, undefined);
   expect((await journal.getRollout(id)).state).toBe("done");
   for (const { name, state } of await journal.listTenants(id)) expect(state, name).toBe("done");
   await expectConsistent(journal, id, names);
@@ -72,13 +72,13 @@ it("keeps acknowledged writes when its process is killed", async () => {
 
 it("rejects the result of a superseded attempt", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "fenced.sqlite")));
-  const id = await journal.create(createSpec(["acme"]), [targetOf("acme", "https://a.example")]);
+  const id = await journal.create(createSpec(["acme"]), [createTarget("acme", "https://a.example")]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.completePlanning(id, "d", NO_FILES);
   const job = { rollout: id, wave: 0, tenant: "acme", retryRound: 0 };
   const jobs: unknown[] = [];
   const queue = {
-    enqueue: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
+    enqueue: async (_: unknown, enqueuedJobs: readonly unknown[]) => void jobs.push(...enqueuedJobs),
     start: () => {},
     drain: async () => {},
   };
@@ -106,7 +106,7 @@ it("repeats a health check only when the rollout is retried", async () => {
   const names = ["acme", "birch"];
   const id = await journal.create(
     createSpec(names),
-    names.map((name) => targetOf(name, "https://a.example")),
+    names.map((name) => createTarget(name, "https://a.example")),
   );
   await journal.recordPlans(
     id,
@@ -162,32 +162,32 @@ it("uses as many statements as the rollout simulation counts", async () => {
   const journal = await Journal.open(database);
   const address = "https://a.example";
   const spec: RolloutSpec = { ...createSpec(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
-  const id = await journal.create(spec, [targetOf("acme", address)]);
+  const id = await journal.create(spec, [createTarget("acme", address)]);
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
   await journal.start(id, { retry: false });
   await journal.setWaveState(id, 0, "running");
-  const counted = async <T>(work: () => Promise<T>): Promise<[number, T]> => {
+  const countStatements = async <T>(work: () => Promise<T>): Promise<[number, T]> => {
     const before = database.statements;
     const result = await work();
     return [database.statements - before, result];
   };
   const queue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
-  const [looking] = await counted(async () => await journal.readRunState(id, 1));
-  expect(looking).toBe(STATEMENTS.view + 1);
-  const [releasing] = await counted(async () => await journal.dispatch(id, 0, ["acme"], queue));
-  expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.dispatch);
-  const [beginning, claim] = await counted(
+  const [readCount] = await countStatements(async () => await journal.readRunState(id, 1));
+  expect(readCount).toBe(STATEMENTS.view + 1);
+  const [dispatchCount] = await countStatements(async () => await journal.dispatch(id, 0, ["acme"], queue));
+  expect(dispatchCount).toBe(STATEMENTS.view + 1 + STATEMENTS.dispatch);
+  const [claimCount, claim] = await countStatements(
     async () => await journal.claim({ rollout: id, wave: 0, tenant: "acme", retryRound: 0 }, "one:1"),
   );
-  expect(beginning).toBe(STATEMENTS.claim);
+  expect(claimCount).toBe(STATEMENTS.claim);
   if (claim === undefined) throw new Error("The job was not claimed.");
-  expect((await counted(async () => await journal.finish(claim, undefined)))[0]).toBe(STATEMENTS.finish);
+  expect((await countStatements(async () => await journal.finish(claim, undefined)))[0]).toBe(STATEMENTS.finish);
   await journal.close();
 });
 
 it("rejects a tenant that is in no wave", async () => {
   const journal = await Journal.open(await openSqlite(join(directory, "no-wave.sqlite")));
-  const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
+  const targets = ["acme", "left-out"].map((name) => createTarget(name, "https://a.example"));
   await expect(journal.create(createSpec(["acme"]), targets)).rejects.toThrow(`"left-out" isn't in any wave`);
   await journal.close();
 });
@@ -202,8 +202,8 @@ const COORDINATOR = `
     const journal = await Journal.open(await openSqlite(file));
     await journal.resetInterrupted(id);
     await journal.start(id, { retry: true });
-    const handed = [];
-    const queue = { enqueue: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
+    const enqueuedJobs = [];
+    const queue = { enqueue: async (_, jobs) => { enqueuedJobs.push(...jobs); }, start() {}, drain() {} };
     const change = async (job) => {
       const claim = await journal.claim(job, "host:" + process.pid);
       if (await journal.finish(claim, undefined)) process.stdout.write(job.tenant + "\\n");
@@ -214,7 +214,7 @@ const COORDINATOR = `
       else if (step.kind === "settle") await journal.setWaveState(id, step.wave, "done");
       else if (step.kind === "dispatch") {
         await journal.dispatch(id, step.wave, step.tenants, queue);
-        await Promise.all(handed.splice(0).map(change));
+        await Promise.all(enqueuedJobs.splice(0).map(change));
       } else if (step.kind === "finish") {
         await journal.finishRollout(id);
         return await journal.close();
@@ -224,23 +224,23 @@ const COORDINATOR = `
 `;
 
 /** @param tenants the number of tenants it reports before it is killed; undefined to let it finish. */
-async function work(
+async function runCoordinator(
   file: string,
   id: string,
   finishedTenants: Set<string>,
   tenants: number | undefined,
 ): Promise<void> {
-  const built = resolve("provider/dist/rollout");
-  const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, built, file, id], {
+  const distDirectory = resolve("provider/dist/rollout");
+  const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, distDirectory, file, id], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const gone = once(child, "exit");
+  const exited = once(child, "exit");
   let count = 0;
   for await (const name of createInterface(child.stdout)) {
     finishedTenants.add(name);
     if (++count > (tenants ?? Number.POSITIVE_INFINITY)) child.kill("SIGKILL");
   }
-  const [code, signal] = await gone;
+  const [code, signal] = await exited;
   expect(signal ?? code).toBe(tenants === undefined ? 0 : "SIGKILL");
 }
 

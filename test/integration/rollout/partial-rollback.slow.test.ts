@@ -10,8 +10,8 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { click } from "../../support/console";
 import { calmPlan } from "../../support/plans";
-import { targetOf } from "../../support/rollout-target";
-import { hasShell } from "../engine-setup/workshop";
+import { createTarget } from "../../support/rollout-target";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /*
@@ -82,7 +82,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     const wave = { name: "all", tenants: ROLLED_OUT, maxConcurrent: 3, tolerated: 0, soakMs: 0, gate: false };
     const spec = { source: "tenants.yaml", project: "fleet", today: "2026-11-20", services: [], waves: [wave] };
     const targets = ROLLED_OUT.map((name) => ({
-      ...targetOf(name, fleet.sandbox.url),
+      ...createTarget(name, fleet.sandbox.url),
       allowInsecureHttp: true,
       settings: `settings/${name}.yaml`,
     }));

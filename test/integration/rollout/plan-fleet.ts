@@ -4,7 +4,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
-import { Workshop } from "../engine-setup/workshop";
+import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 export const NAMES = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "held"] as const;
 
@@ -16,12 +16,12 @@ export class PlannedFleet implements AsyncDisposable {
   readonly sandbox: Sandbox;
   /** The sender of malicious mail to `t6`. */
   readonly sender: string;
-  readonly #workshop: Workshop;
+  readonly #toolchain: FakeToolchain;
 
-  private constructor(sandbox: Sandbox, workshop: Workshop, sender: string) {
+  private constructor(sandbox: Sandbox, toolchain: FakeToolchain, sender: string) {
     this.sandbox = sandbox;
     this.sender = sender;
-    this.#workshop = workshop;
+    this.#toolchain = toolchain;
   }
 
   static async start(): Promise<PlannedFleet> {
@@ -37,29 +37,29 @@ export class PlannedFleet implements AsyncDisposable {
     });
     const malicious = sandbox.threats("t6").find(({ verdict }) => verdict === "malicious");
     const sender = String(malicious?.sender_email);
-    const workshop = new Workshop();
-    workshop.write(
+    const toolchain = new FakeToolchain();
+    toolchain.write(
       "settings/baseline.yaml",
       "version: 1\ndeny:\n  - { value: evil.example, comment: Phishing, ticket: INC-7, owner: Dana Reyes }\n",
     );
     for (const name of NAMES) {
-      workshop.write(
+      toolchain.write(
         `settings/${name}.yaml`,
         `version: 1\ninclude: [baseline.yaml]\n${name === "t6" ? `allow:\n  - { value: ${sender}, comment: "@all ![](http://x.example) <b>", ticket: INC-9 }\n` : ""}`,
       );
     }
-    workshop.write(
+    toolchain.write(
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: first, take: 1 }, { name: rest }]\n`,
     );
-    mkdirSync(join(workshop.directory, "state"));
-    workshop.program(
+    mkdirSync(join(toolchain.directory, "state"));
+    toolchain.addProgram(
       "pulumi",
-      `echo "$*" >>"${workshop.directory}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${workshop.directory}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+      `echo "$*" >>"${toolchain.directory}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${toolchain.directory}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    workshop.write("stacks.json", "[]");
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
-    return new PlannedFleet(sandbox, workshop, sender);
+    toolchain.write("stacks.json", "[]");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
+    return new PlannedFleet(sandbox, toolchain, sender);
   }
 
   /**
@@ -80,10 +80,10 @@ export class PlannedFleet implements AsyncDisposable {
    */
   async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
     const { sandbox } = this;
-    const workshop = this.#workshop;
-    return await emailSecurity(workshop.directory, args, {
-      ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
+    const toolchain = this.#toolchain;
+    return await emailSecurity(toolchain.directory, args, {
+      ...toolchain.env,
+      PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
@@ -92,15 +92,15 @@ export class PlannedFleet implements AsyncDisposable {
   }
 
   get directory(): string {
-    return this.#workshop.directory;
+    return this.#toolchain.directory;
   }
 
   /** Writes a tenant's stack state, as the CLI stores it in a directory. */
   hasState(name: string, deployment: object): void {
-    const workshop = this.#workshop;
-    workshop.write("state/.pulumi/meta.yaml", "version: 1\n");
+    const toolchain = this.#toolchain;
+    toolchain.write("state/.pulumi/meta.yaml", "version: 1\n");
     const state = { version: 3, checkpoint: { stack: `organization/fleet/${name}`, latest: deployment } };
-    workshop.write(`state/.pulumi/stacks/fleet/${name}.json`, JSON.stringify(state));
+    toolchain.write(`state/.pulumi/stacks/fleet/${name}.json`, JSON.stringify(state));
   }
 
   /**
@@ -108,7 +108,7 @@ export class PlannedFleet implements AsyncDisposable {
    * "deny" }`.
    */
   hasOrphan(name: string, entries: Record<string, string>): void {
-    this.#workshop.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
+    this.#toolchain.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
     const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
@@ -127,11 +127,11 @@ export class PlannedFleet implements AsyncDisposable {
   }
 
   written(file: string): string {
-    return readFileSync(join(this.#workshop.directory, file), "utf8");
+    return readFileSync(join(this.#toolchain.directory, file), "utf8");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#workshop[Symbol.dispose]();
+    this.#toolchain[Symbol.dispose]();
     await this.sandbox.close();
   }
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandRun, commandLine } from "../../support/command-line";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
-import { hasShell, Workshop } from "../engine-setup/workshop";
+import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /* The output of `email-security rollout` for a plan with many changes at many tenants, one of them dangerous. */
 
@@ -13,9 +13,9 @@ const NO_DANGER = "none of them a new allow, a removed deny or a removed VIP";
 
 describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
-  let workshop: Workshop;
+  let toolchain: FakeToolchain;
   let run: CommandRun;
-  const written = (file: string): string => readFileSync(join(workshop.directory, file), "utf8");
+  const written = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
 
   beforeAll(async () => {
     sandbox = await startSandbox({
@@ -24,29 +24,29 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
         tenants: NAMES.map((name) => tenantWith(name, [entry("deny", "turned.example")])),
       },
     });
-    workshop = new Workshop();
+    toolchain = new FakeToolchain();
     const denies = Array.from({ length: 200 }, (_, at) => `  - a${at}.example\n`).join("");
-    workshop.write("settings/baseline.yaml", `version: 1\ndeny:\n${denies}`);
+    toolchain.write("settings/baseline.yaml", `version: 1\ndeny:\n${denies}`);
     for (const name of NAMES) {
       const own = name === "t2" ? "allow: [turned.example]\n" : "deny: [turned.example]\n";
-      workshop.write(
+      toolchain.write(
         `settings/${name}.yaml`,
         `version: 1\ninclude: [baseline.yaml]\nlists: { entries: { adopt: true } }\n${own}`,
       );
     }
-    workshop.write(
+    toolchain.write(
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: all }]\n`,
     );
-    mkdirSync(join(workshop.directory, "state"));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
-    workshop.program(
+    mkdirSync(join(toolchain.directory, "state"));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
+    toolchain.addProgram(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    run = await commandLine(workshop.directory, {
-      ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
+    run = await commandLine(toolchain.directory, {
+      ...toolchain.env,
+      PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
@@ -54,7 +54,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   });
 
   afterAll(async () => {
-    workshop?.[Symbol.dispose]();
+    toolchain?.[Symbol.dispose]();
     await sandbox?.close();
   });
 

@@ -3,32 +3,32 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
-import { hasShell, Workshop } from "../engine-setup/workshop";
+import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
   it("shows the overrides before the changes", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    using workshop = new Workshop();
-    workshop.write(
+    using toolchain = new FakeToolchain();
+    toolchain.write(
       "base.yaml",
       "version: 1\npolicy: { maxDays: 30 }\nmayLoosen: [policy.maxDays]\ndeny: [{ value: bücher.example, comment: INC-1, expires: never }]\n",
     );
     for (const name of ["acme", "globex"]) {
-      workshop.write(`settings/${name}.yaml`, "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n");
+      toolchain.write(`settings/${name}.yaml`, "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n");
     }
-    workshop.write(
+    toolchain.write(
       "tenants.yaml",
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, settings: "settings/{name}.yaml" }\ntenants:\n  acme: { key: { environment: ACME_API_KEY } }\n  globex: { key: { environment: GLOBEX_API_KEY } }\n`,
     );
-    mkdirSync(join(workshop.directory, "state"));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) workshop.program(host, "");
-    workshop.program(
+    mkdirSync(join(toolchain.directory, "state"));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) toolchain.addProgram(host, "");
+    toolchain.addProgram(
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    const run = commandLine(workshop.directory, {
-      ...workshop.env,
-      PULUMI_BACKEND_URL: `file://${workshop.directory}/state`,
+    const run = commandLine(toolchain.directory, {
+      ...toolchain.env,
+      PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ACME_API_KEY: "sandbox-acme-ci",
       GLOBEX_API_KEY: "sandbox-globex-ci",

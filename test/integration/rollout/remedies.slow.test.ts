@@ -14,7 +14,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
-import { targetOf } from "../../support/rollout-target";
+import { createTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 
 /*
@@ -356,7 +356,7 @@ async function begun(
       ...how,
     },
     NAMES.map((name) => ({
-      ...targetOf(name, "https://mail-security.example"),
+      ...createTarget(name, "https://mail-security.example"),
       settings: `settings/${name}.yaml`,
       key: { from: "environment", variable: `${name.toUpperCase()}_NO_SUCH_KEY` } as const,
     })),

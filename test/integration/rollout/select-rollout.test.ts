@@ -10,7 +10,7 @@ import type { RolloutAction } from "../../../provider/rollout/journal/select-rol
 import type { RolloutState, TenantState } from "../../../provider/rollout/model/wave";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { startPostgres } from "../../support/postgres";
-import { targetOf } from "../../support/rollout-target";
+import { createTarget } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -200,7 +200,7 @@ async function write(place: string, all: readonly Written[]): Promise<string[]> 
     };
     const id = await journal.create(
       spec,
-      names.map((name) => targetOf(name, "https://a.example")),
+      names.map((name) => createTarget(name, "https://a.example")),
     );
     await journal.recordPlans(
       id,

@@ -11,7 +11,7 @@ import { buildDomainFingerprint, collectMailDomains } from "../../../provider/se
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { click } from "../../support/console";
 import { fleetJournal } from "../../support/fleet-journal";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /*

@@ -4,7 +4,7 @@ import { FileLocks } from "../../../provider/files/file-locks";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { fleetJournal } from "../../support/fleet-journal";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /* `tenant remove` with a skipped tenant whose files can't be written. Runs the real command. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { click } from "../../support/console";
 import { LintedDirectory } from "../../support/linted-directory";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /* `tenant rename`, and a plan for a tenant that was renamed by hand, through the real command. */

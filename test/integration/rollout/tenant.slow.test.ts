@@ -102,7 +102,7 @@ it("commits an added and a removed tenant on separate branches", async () => {
   expect(directory.git("diff", "--stat", "main", "HEAD")).toBe("");
 
   // When a hook fails, files and branch stay as they were.
-  directory.program(".git/hooks/pre-commit", "exit 1");
+  directory.writeScript(".git/hooks/pre-commit", "exit 1");
   const refused = await run("add", "hooli", "--commit");
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("files and branch are unchanged")]);
   expect(directory.git("status", "--porcelain")).toBe(" M notes.md\n");

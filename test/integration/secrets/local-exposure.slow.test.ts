@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 
 import { click, Machine } from "./machine";
 

@@ -1,7 +1,7 @@
 import { delimiter, dirname } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { readRevisionFiles } from "../../../provider/rollout/planning/revision-files";
-import { hasShell } from "../engine-setup/workshop";
+import { hasShell } from "../engine-setup/fake-toolchain";
 
 import { KEY, KEYS, Machine } from "./machine";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandRun, commandLine } from "../../support/command-line";
 import { answering, type WireRow } from "../../support/intercept-rows";
-import { Workshop } from "../engine-setup/workshop";
+import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 export const KEY = "sandbox-acme-ci";
 const SETTINGS = "version: 1\ndeny:\n  - { value: declared.example, comment: INC-1 }\n";
@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 
 /** A working directory with fake programs that record the environment they are started in. */
-export class Machine extends Workshop {
+export class Machine extends FakeToolchain {
   readonly work = join(this.directory, "work");
 
   constructor() {
@@ -49,9 +49,9 @@ export class Machine extends Workshop {
       `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_API_KEY" }, settings: "settings/{name}.yaml" }\ntenants: { t0: {} }\n`,
     );
     for (const directory of ["state", "seen"]) mkdirSync(join(this.directory, directory));
-    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.program(host, "");
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.addProgram(host, "");
     const record = (words: string) => `env > "${this.directory}/seen/${words}.$$"`;
-    this.program(
+    this.addProgram(
       "pulumi",
       `${record("pulumi $1 $2")}
 case "$*" in
@@ -63,7 +63,7 @@ case "$*" in
   *) echo "error: no stack named 'x' found" >&2; exit 255 ;;
 esac`,
     );
-    this.program("git", `${record("git $1")}\nexit 1`);
+    this.addProgram("git", `${record("git $1")}\nexit 1`);
   }
 
   async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandRun> {

@@ -16,7 +16,7 @@ import {
 import { planAllTargets, type RunInSlot } from "../../../../provider/rollout/probing/plan-all-targets";
 import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
 import { target } from "../../../support/rollout-target";
-import { stories, timeLimit } from "../../../support/scale";
+import { getPropertyOptions, timeLimit } from "../../../support/scale";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };
@@ -228,7 +228,7 @@ it(
         expect(over).toBe(failed.length > fleet.tolerated);
         if (!over) expect(outcomes.size).toBe(tenants.length);
       }),
-      stories("plan-each", { numRuns: 200, ...SEED }),
+      getPropertyOptions("plan-each", { numRuns: 200, ...SEED }),
     );
   },
   timeLimit(120_000),
@@ -257,7 +257,7 @@ it(
           expect(last).toBeLessThanOrEqual(alone.tookMs + dead * EXPORT_MS);
         },
       ),
-      stories("plan-each-living", { numRuns: 40, ...SEED }),
+      getPropertyOptions("plan-each-living", { numRuns: 40, ...SEED }),
     );
   },
   timeLimit(120_000),

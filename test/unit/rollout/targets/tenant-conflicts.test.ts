@@ -12,7 +12,7 @@ import {
   shrinkIdentity,
   type TenantIdentity,
 } from "../../../../provider/settings/tenant-identity";
-import { targetOf } from "../../../support/rollout-target";
+import { createTarget } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";
 
@@ -39,7 +39,7 @@ function remembering(tenants: Readonly<Record<string, TenantIdentity>>): Identit
 }
 
 function reading(tenants: Readonly<Record<string, TenantIdentity>>): ReadonlyMap<Target, TenantIdentity> {
-  return new Map(Object.entries(tenants).map(([name, identity]) => [targetOf(name, AT), identity]));
+  return new Map(Object.entries(tenants).map(([name, identity]) => [createTarget(name, AT), identity]));
 }
 
 const namesOf = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
@@ -196,7 +196,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
 
 describe("addMarkerRecords", () => {
   const MARKER = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z" };
-  const [a = targetOf("a", AT), b = a] = reading({ a: B, b: A }).keys();
+  const [a = createTarget("a", AT), b = a] = reading({ a: B, b: A }).keys();
 
   it("adds records from the stack state that the journal lacks", async () => {
     const memory = addMarkerRecords(

@@ -5,7 +5,7 @@ import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant
 import { chooseStack } from "../../../../provider/rollout/tenants/choose-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
-import { targetOf } from "../../../support/rollout-target";
+import { createTarget } from "../../../support/rollout-target";
 
 const AT = "https://mail.example";
 const EVIL = { "evil.example": "deny" };
@@ -35,7 +35,7 @@ it.each([
     const marker = { rollout: "20261120-1200-aaaaaa", seq: 2, at: "2026-11-20T12:00:00Z", identity };
     const known = { entries: { content: EVIL, exists: true }, vips: { content: {} } };
     const place = async (stack = "t0") => {
-      const placed = { target: { ...targetOf("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
+      const placed = { target: { ...createTarget("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
       return { placed };
     };
     const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", [row("now")], []), {
@@ -65,7 +65,10 @@ it.each([
 ])("%s", async (_claim, { isThere, tenantRows }, stack, reason) => {
   const known = { entries: { content: isThere ? EVIL : {}, exists: isThere }, vips: { content: {} } };
   const place = async (name = "t0") => {
-    const placed = { target: { ...targetOf("t0", AT), stack: name }, otherTargets: [] } as unknown as TenantPlacement;
+    const placed = {
+      target: { ...createTarget("t0", AT), stack: name },
+      otherTargets: [],
+    } as unknown as TenantPlacement;
     return { placed };
   };
   const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", tenantRows, []), {

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { destroyStack, type StackRemoval } from "../../../../provider/rollout/tenants/stack-removal";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { emptyPlan } from "../../../support/plans";
-import { targetOf } from "../../../support/rollout-target";
+import { createTarget } from "../../../support/rollout-target";
 
-const target = targetOf("acme", "https://a.example");
+const target = createTarget("acme", "https://a.example");
 
 it.each([
   ["acme", "true"],

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 /** A temporary directory with fake programs on a PATH of its own, deleted on disposal. */
-export class Workshop implements Disposable {
+export class FakeToolchain implements Disposable {
   readonly directory = realpathSync(mkdtempSync(join(tmpdir(), "email-security-engine-")));
   readonly programs = join(this.directory, "programs");
 
@@ -25,7 +25,7 @@ export class Workshop implements Disposable {
   }
 
   /** Adds a shell script to PATH. */
-  program(name: string, script: string): string {
+  addProgram(name: string, script: string): string {
     return this.write(join("programs", name), `#!/bin/sh\n${script}\n`, 0o755);
   }
 
@@ -42,18 +42,18 @@ export const hasShell = process.platform !== "win32";
  * The CLI writes a log in its home directory, as Pulumi's does.
  */
 export function fakeGo(
-  workshop: Workshop,
-  options: { release?: string; toolchain?: string; slow?: boolean } = {},
+  toolchain: FakeToolchain,
+  options: { release?: string; goToolchain?: string; slow?: boolean } = {},
 ): string {
-  const { release = "go1.26.0", toolchain = "local", slow = false } = options;
-  const log = join(workshop.directory, "go.log");
-  workshop.write("module/nodejs/dist/pulumi-resource-pulumi-nodejs", "#!/bin/sh\n", 0o444);
-  workshop.program(
+  const { release = "go1.26.0", goToolchain = "local", slow = false } = options;
+  const log = join(toolchain.directory, "go.log");
+  toolchain.write("module/nodejs/dist/pulumi-resource-pulumi-nodejs", "#!/bin/sh\n", 0o444);
+  toolchain.addProgram(
     "go",
     `case "$1" in
-  env) printf '%s\\n' '${release}' '${toolchain}' linux amd64 ;;
+  env) printf '%s\\n' '${release}' '${goToolchain}' linux amd64 ;;
   list)
-    [ "$2" = -m ] && echo '${join(workshop.directory, "module")}' && exit
+    [ "$2" = -m ] && echo '${join(toolchain.directory, "module")}' && exit
     echo "go: downloading example.com/a v1.0.0" >&2; printf 'a\\nb\\n' ;;
   build)
     while [ "$1" != -o ]; do shift; done
