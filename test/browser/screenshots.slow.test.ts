@@ -5,10 +5,10 @@ import markdown from "markdown-it";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { click } from "../support/console";
 import { Fleet } from "../support/fleet";
-import { createSettingsDirectory } from "../support/settings-directory";
+import { createTestDirectory } from "../support/test-directory";
 import { missingBrowser, startBrowser, Tab } from "./browser";
 
 /*
@@ -66,11 +66,11 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
   it("shows the plan, the review and the drift of a tenant", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     const acme = Object.entries(CHANGED).reduce((text, [from, to]) => text.replace(from, to), settingsOf("acme.yaml"));
-    using directory = createSettingsDirectory({
+    using directory = createTestDirectory({
       "settings/acme.yaml": acme,
       "settings/baseline.yaml": settingsOf("baseline.yaml"),
     });
-    const run = commandLine(directory.path, {
+    const run = createCli(directory.path, {
       PATH: process.env["PATH"],
       HOME: directory.path,
       EMAIL_SECURITY_BASE_URL: sandbox.url,

@@ -6,7 +6,8 @@ import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import manifest from "../../provider/package.json";
-import { EmptyDirectory, PACKAGE, packPackage } from "../support/packed-package";
+import { PACKAGE, packPackage } from "../support/packed-package";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
@@ -21,9 +22,9 @@ export class LocalRegistry implements AsyncDisposable {
   /** An npm cache of its own, so that `npx` never reuses a package installed from an earlier local registry. */
   readonly npmCache: string;
   readonly #server: Server;
-  readonly #directory: EmptyDirectory;
+  readonly #directory: TestDirectory;
 
-  private constructor(server: Server, url: string, directory: EmptyDirectory, npmCache: string) {
+  private constructor(server: Server, url: string, directory: TestDirectory, npmCache: string) {
     this.#server = server;
     this.url = url;
     this.#directory = directory;
@@ -31,7 +32,7 @@ export class LocalRegistry implements AsyncDisposable {
   }
 
   static async start(): Promise<LocalRegistry> {
-    const directory = await EmptyDirectory.create();
+    const directory = createTestDirectory();
     const { tarball, version } = await packPackage(directory.path);
     const packed = await readFile(tarball);
     const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
@@ -61,7 +62,7 @@ export class LocalRegistry implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
-    await this.#directory[Symbol.asyncDispose]();
+    this.#directory[Symbol.dispose]();
   }
 }
 

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { startSandbox } from "../../provider/sandbox";
 import { LANGUAGES } from "../engine/languages";
 import { EngineProject } from "../support/engine-project";
-import { EmptyDirectory } from "../support/packed-package";
+import { createTestDirectory } from "../support/test-directory";
 import { type Fence, type FencedFile, fencesOf, filesUpTo } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
@@ -34,7 +34,7 @@ describe("program in the docs", () => {
       const { missing, prepare } = LANGUAGES[language];
       if (missing !== undefined) skip(missing);
       const sandbox = await startSandbox({ scenario: "acme" });
-      await using directory = await EmptyDirectory.create();
+      using directory = createTestDirectory();
       try {
         await cp(resolve("examples", `native-${language}`), directory.path, { recursive: true });
         await symlink(resolve("node_modules"), join(directory.path, "node_modules"));

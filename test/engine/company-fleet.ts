@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
-import { type CommandLine, type CommandRun, commandLine } from "../support/command-line";
+import { type Cli, type CliResult, createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
 import { clickedEntry } from "../support/scenario-tenant";
 import { clockBehind } from "../support/two-clones";
@@ -43,9 +43,9 @@ interface TenantsFile {
 
 interface Clone {
   readonly directory: string;
-  readonly run: CommandLine;
+  readonly run: Cli;
   /** Runs the same command, two days later. */
-  readonly later: CommandLine;
+  readonly later: Cli;
   tenants: NamedTenants;
   /** The names under which stacks were skipped. Clones that share a journal share them. */
   readonly skipped: Map<string, string>;
@@ -116,8 +116,8 @@ export class CompanyFleet implements AsyncDisposable {
         const later = { ...fleet.environment, ...clockBehind(-TWO_DAYS_MS) };
         return {
           directory,
-          run: commandLine(directory, fleet.environment),
-          later: commandLine(directory, later),
+          run: createCli(directory, fleet.environment),
+          later: createCli(directory, later),
           tenants: new Map(),
           skipped: hasPeople ? new Map<string, string>() : sharedSkips,
         };
@@ -155,7 +155,7 @@ export class CompanyFleet implements AsyncDisposable {
     this.#noteLeft();
   }
 
-  async run(at: number, ...args: string[]): Promise<CommandRun> {
+  async run(at: number, ...args: string[]): Promise<CliResult> {
     return await this.#run(at, this.#clone(at).run, args);
   }
 
@@ -168,7 +168,7 @@ export class CompanyFleet implements AsyncDisposable {
       this.#fail(`prune ended with ${code}`);
   }
 
-  async #run(at: number, command: CommandLine, args: readonly string[]): Promise<CommandRun> {
+  async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
     const clone = this.#clone(at);
     this.#fleet.take();
     const held = new Map(SERVICES.map((service) => [service, this.#fleet.holds(service)]));

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 
 /**
@@ -88,7 +88,7 @@ export async function comesIn(count: number): Promise<void> {
 new TenantSettings("acme", { file: "acme/settings.yaml" });`,
     environment,
   });
-  const cli = commandLine(project.directory, project.environment);
+  const cli = createCli(project.directory, project.environment);
   await mkdir(join(project.directory, "acme"));
   const exported = await cli("export", "--to", "acme");
   expect(exported.output).toContain("10.0.0.0/8");

@@ -14,8 +14,8 @@ import {
   pathWith,
   pulumiPython,
 } from "../support/language-hosts";
-import { EmptyDirectory } from "../support/packed-package";
 import { writeExamples } from "../support/schema-examples";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
@@ -96,18 +96,18 @@ export const LANGUAGES = {
 export function describeExamples(languages: readonly Language[]): void {
   describe.each(languages)("native provider plugin from a program in $name", ({ name, missing, prepare }) => {
     let sandbox: Sandbox;
-    let directory: EmptyDirectory;
+    let directory: TestDirectory;
 
     beforeEach(async () => {
       sandbox = await startSandbox({ scenario: "acme" });
-      directory = await EmptyDirectory.create();
+      directory = createTestDirectory();
       await cp(resolve("examples", `native-${name}`), directory.path, { recursive: true });
       await symlink(resolve("node_modules"), join(directory.path, "node_modules"));
     });
 
     afterEach(async () => {
       await sandbox.close();
-      await directory[Symbol.asyncDispose]();
+      directory[Symbol.dispose]();
     });
 
     it.skipIf(missing)(

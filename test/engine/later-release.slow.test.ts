@@ -6,7 +6,6 @@ import { buildSerializedProvider } from "../../provider/resources/serialized-pro
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
-  EmptyDirectory,
   install,
   LATER_RELEASE_SERVES,
   PACKAGE,
@@ -14,6 +13,7 @@ import {
   sharedPackage,
   writeProgram,
 } from "../support/packed-package";
+import { createTestDirectory } from "../support/test-directory";
 
 interface Declared {
   readonly comment: string;
@@ -32,7 +32,7 @@ const packed = sharedPackage();
 
 it("lets a later release with moved files manage earlier resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const installed = join(directory.path, "node_modules", PACKAGE);
   const declare = async (declared: Declared): Promise<void> =>
@@ -57,7 +57,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const before = await project.state();
 
   // The later release replaces it. All of its files have moved.
-  await using tarball = await EmptyDirectory.create();
+  using tarball = createTestDirectory();
   await install(directory.path, "npm", await packLaterRelease(installed, tarball.path));
   expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
     version: "9.9.9",

@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { EmptyDirectory } from "../support/packed-package";
 import { sized } from "../support/scale";
+import { createTestDirectory } from "../support/test-directory";
 import {
   clicked,
   EACH,
@@ -101,7 +101,7 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
     entry("allow", "news.example", "", "graymail"),
   ]);
   const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
-  await using generator = await EmptyDirectory.create();
+  using generator = createTestDirectory();
   await installGenerator("nodejs", generator.path);
   for (const wholeLists of [EACH, WHOLE_LISTS]) {
     await using project = await EngineProject.create({
@@ -110,7 +110,7 @@ it.skipIf(missing)(`prints a TypeScript program without changes${skipped}`, asyn
       typeCheck: true,
       environment: environmentOf(sandbox),
     });
-    const command = commandLine(project.directory, project.environment);
+    const command = createCli(project.directory, project.environment);
     expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
       code: 0,
     });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
 
@@ -110,7 +110,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       },
       files: { "Pulumi.yaml": header },
     });
-    const command = commandLine(project.directory, project.environment);
+    const command = createCli(project.directory, project.environment);
     expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
       code: 0,
     });

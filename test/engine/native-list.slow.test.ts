@@ -4,8 +4,8 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { EmptyDirectory } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
+import { createTestDirectory } from "../support/test-directory";
 import {
   bad,
   byItsEntries,
@@ -47,7 +47,7 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
 
 it("exposes a plaintext key only in a Provider's state with secrets shown", async () => {
   const [ours, theirs] = [new Canary(), new Canary('sparrow-4Wd8&Hb1"Ys6gF2<vU9/nX5+Ea3=Kt7zC')];
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(at(name));
   await using one = await sandboxWithKey(at("ours"), ours.key);

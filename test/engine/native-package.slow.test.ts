@@ -6,7 +6,8 @@ import { installGenerator } from "../../scripts/generate-sdks.mjs";
 import manifest from "../../sdk/nodejs/package.json";
 import { EngineProject } from "../support/engine-project";
 import { missingToolchain } from "../support/language-hosts";
-import { EmptyDirectory, npm, packPackage } from "../support/packed-package";
+import { npm, packPackage } from "../support/packed-package";
+import { createTestDirectory } from "../support/test-directory";
 
 const missing = missingToolchain("go");
 const PULUMI = "@pulumi/pulumi";
@@ -22,7 +23,7 @@ exports.source = vip.source;
 it.skipIf(missing)(
   `works as a package with the oldest supported Pulumi, from \`pulumi package add\` and as published${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await using sandbox = await startSandbox({ scenario: "acme" });
     const oldest = manifest.dependencies[PULUMI].replace("^", "");
     const files = {
@@ -41,7 +42,7 @@ it.skipIf(missing)(
     const path = { PATH: [PLUGIN, before].join(delimiter) };
     await project.runOrThrow("stack", "init", "dev");
 
-    await using generators = await EmptyDirectory.create();
+    using generators = createTestDirectory();
     await installGenerator("nodejs", generators.path);
     const added = await project.runWith(
       { PATH: [generators.path, before].join(delimiter) },

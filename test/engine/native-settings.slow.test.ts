@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { type CommandLine, commandLine } from "../support/command-line";
+import { type Cli, createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
 import { writesOf } from "../support/write-requests";
@@ -37,7 +37,7 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-async function settingsProject(more: Record<string, string> = {}): Promise<[EngineProject, CommandLine]> {
+async function settingsProject(more: Record<string, string> = {}): Promise<[EngineProject, Cli]> {
   const environment = {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -47,7 +47,7 @@ async function settingsProject(more: Record<string, string> = {}): Promise<[Engi
   await mkdir(join(project.directory, "settings"));
   await project.writeFile("settings/baseline.yaml", BASELINE);
   await project.writeFile("settings/acme.yaml", SETTINGS);
-  return [project, commandLine(project.directory, project.environment)];
+  return [project, createCli(project.directory, project.environment)];
 }
 
 it.skipIf(missing)(

@@ -8,11 +8,10 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import {
   broughtAlong,
-  EmptyDirectory,
   type InstalledProgram,
   install,
   PACKAGE,
@@ -21,6 +20,7 @@ import {
   writeProgram,
 } from "../support/packed-package";
 import { runEnvironment } from "../support/run-environment";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 
 const KEY = "sandbox-acme-ci";
 const esm = `
@@ -58,18 +58,18 @@ const MAX_BYTES = 17_000_000;
 const packed = sharedPackage();
 
 describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
-  let directory: EmptyDirectory;
+  let directory: TestDirectory;
   let installed: string;
   const command = () => join(directory.path, "node_modules", ".bin", "email-security");
 
   beforeAll(async () => {
-    directory = await EmptyDirectory.create();
+    directory = createTestDirectory();
     await install(directory.path, manager, packed());
     installed = join(directory.path, "node_modules", PACKAGE);
   });
 
   afterAll(async () => {
-    await directory[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
   });
 
   it.each(PROGRAMS[manager])("serves %s through its whole lifecycle", async (_kind, program) => {
@@ -183,7 +183,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
       ...runEnvironment(),
       EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
     };
-    const run = commandLine(directory.path, environment, join(installed, "dist/commands/main.js"));
+    const run = createCli(directory.path, environment, join(installed, "dist/commands/main.js"));
 
     const wanted: Record<string, string> = {};
     const matches = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];

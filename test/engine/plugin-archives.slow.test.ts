@@ -15,7 +15,7 @@ import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { isRunning, providerOf } from "../support/killable-stack";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
-import { EmptyDirectory } from "../support/packed-package";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { LANGUAGES } from "./languages";
 
 const missing =
@@ -70,12 +70,12 @@ const TAKEN_AWAY = [
 ];
 
 describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
-  let directory: EmptyDirectory;
+  let directory: TestDirectory;
   let single: string;
   let script: string;
 
   beforeAll(async () => {
-    directory = await EmptyDirectory.create();
+    directory = createTestDirectory();
     const made = join(directory.path, "made");
     await makePluginArchives(".", made, ["node", getCurrentPlatform()]);
     const name = `pulumi-resource-email-security-v${manifest.version}`;
@@ -84,7 +84,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   });
 
   afterAll(async () => {
-    await directory[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
   });
 
   it("has reproducible archives and correct checksums", async () => {
@@ -208,7 +208,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
   it("downloads the plugin in `pulumi up` of a Python program", async () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using archives = await serve(join(directory.path, "made"));
-    await using program = await EmptyDirectory.create();
+    using program = createTestDirectory();
     await cp(resolve("examples/native-python"), program.path, { recursive: true });
     const file = join(program.path, "Pulumi.yaml");
     await writeFile(file, (await readFile(file, "utf8")).replace(/^plugins:\n( .*\n)+/m, ""));

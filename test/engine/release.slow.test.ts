@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { getChangelogSection } from "#scripts/changelog";
 import { readPackageVersion, VERSIONED_FILES } from "#scripts/version";
-import { EmptyDirectory } from "../support/packed-package";
 import type { Workflow } from "../support/pipeline-files";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 
 /*
  * A release up to the point of publishing, in a clone, with the command from CONTRIBUTING.md and the commands of the
@@ -19,12 +19,12 @@ import type { Workflow } from "../support/pipeline-files";
 const run = promisify(execFile);
 const VERSION = "9.8.7";
 
-let scratch: EmptyDirectory;
+let scratch: TestDirectory;
 let clone: string;
 let archivesOf: (file: string) => string;
 
 beforeAll(async () => {
-  scratch = await EmptyDirectory.create();
+  scratch = createTestDirectory();
   clone = join(scratch.path, "clone");
   await run("git", ["clone", "--quiet", "--no-hardlinks", resolve("."), clone]);
   // Includes uncommitted changes, so that they are tested before a commit; the installed packages, whose links to
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await scratch?.[Symbol.asyncDispose]();
+  scratch?.[Symbol.dispose]();
 });
 
 /**

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readStackMarker } from "../../provider/rollout/model/stack-marker";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
 import { cloneOf } from "../support/two-clones";
 
@@ -48,7 +48,7 @@ describe.each([
     expect(fleet.holds("t0")).toEqual(afterHotfix);
 
     // With both journals, the hotfix is the latest rollout of every tenant.
-    const here = commandLine(fleet.directory, fleet.environment);
+    const here = createCli(fleet.directory, fleet.environment);
     const databases = [fleet.directory, clone.directory].flatMap((directory) => [
       "--database",
       join(directory, ".email-security/rollouts.db"),

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { emailSecurity } from "../support/command";
+import { runCli } from "../support/cli";
 import { expectExample } from "../support/error-coverage";
 import { begun, Fleet, settingsOf } from "../support/fleet";
 
@@ -93,7 +93,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
     reason: expect.stringMatching(/It was rolled back by \S+ in all 2 tenants/),
     advice: [],
   });
-  const history = await emailSecurity(fleet.directory, ["rollout", "history"], fleet.environment);
+  const history = await runCli(fleet.directory, ["rollout", "history"], fleet.environment);
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
   expect((await fleet.rollout("resume", id)).output).toMatch(

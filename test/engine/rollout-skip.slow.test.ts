@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { emailSecurity } from "../support/command";
+import { runCli } from "../support/cli";
 import { expectExample } from "../support/error-coverage";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { Fleet, statesIn } from "../support/fleet";
@@ -21,7 +21,7 @@ it("continues without a skipped tenant until it is unskipped", async () => {
     fault: { forwarded: false, response: { status: 500, body: '{"error":"down"}' } },
   });
   const runRollout = async (...args: string[]): Promise<{ readonly code: number | null; readonly output: string }> => {
-    const { code, stdout, stderr } = await emailSecurity(fleet.directory, ["rollout", ...args], fleet.environment);
+    const { code, stdout, stderr } = await runCli(fleet.directory, ["rollout", ...args], fleet.environment);
     return { code, output: `${stderr}${stdout}` };
   };
   const stopped = await fleet.rollout("--yes");

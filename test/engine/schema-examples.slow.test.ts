@@ -15,8 +15,8 @@ import {
   pathWith,
   pulumiPython,
 } from "../support/language-hosts";
-import { EmptyDirectory } from "../support/packed-package";
 import { EXAMPLES, writeExamples } from "../support/schema-examples";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 
 /*
  * The examples that registries show, each checked by its own toolchain. languages.ts compiles those in Java along with
@@ -24,12 +24,12 @@ import { EXAMPLES, writeExamples } from "../support/schema-examples";
  */
 
 const run = promisify(execFile);
-let directory: EmptyDirectory;
+let directory: TestDirectory;
 beforeAll(async () => {
-  directory = await EmptyDirectory.create();
+  directory = createTestDirectory();
 });
 afterAll(async () => {
-  await directory[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
 });
 
 it("includes an example for every resource in every language", () => {

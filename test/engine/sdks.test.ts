@@ -7,7 +7,7 @@ import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
 import { generateSchemaExamples } from "#scripts/schema-examples";
 import { requireEngine } from "../../provider/engine";
 import { missingToolchain } from "../support/language-hosts";
-import { EmptyDirectory } from "../support/packed-package";
+import { createTestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ const EXAMPLES = resolve("provider/plugin/schema/examples");
 
 it("passes Pulumi's schema check", async () => {
   const { command, environment } = await requireEngine();
-  await using home = await EmptyDirectory.create();
+  using home = createTestDirectory();
   const env = { ...environment(), PULUMI_HOME: home.path };
   const { stdout, stderr } = await run(command, ["schema", "check", SCHEMA, "--color", "never"], { env });
   expect(stdout + stderr).toBe("");
@@ -49,7 +49,7 @@ it.skipIf(missing)(
 it.skipIf(missing)(
   `keeps the generated SDKs up to date; otherwise run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using made = await EmptyDirectory.create();
+    using made = createTestDirectory();
 
     await generateSdks(SCHEMA, made.path);
 

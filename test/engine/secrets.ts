@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { EmptyDirectory } from "../support/packed-package";
 import { sandboxWithKey } from "../support/sandbox-with-key";
+import { createTestDirectory } from "../support/test-directory";
 
 export const canary = new Canary();
 /** The value of the entry for which the service responds with the key. */
@@ -23,7 +23,7 @@ export function program(instance = ""): string {
 
 /** Creates directories for everything that a run leaves behind, and a project whose processes write there. */
 export async function watched(environment: Record<string, string>) {
-  const directory = await EmptyDirectory.create();
+  const directory = createTestDirectory();
   const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
   const sandbox = await sandboxWithKey(at("service"), canary.key, {
@@ -50,7 +50,7 @@ export async function watched(environment: Record<string, string>) {
     async [Symbol.asyncDispose]() {
       await sandbox.close();
       await project[Symbol.asyncDispose]();
-      await directory[Symbol.asyncDispose]();
+      directory[Symbol.dispose]();
     },
   };
 }

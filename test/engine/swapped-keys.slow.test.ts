@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
@@ -108,7 +108,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   sandbox.clearRequests();
   // Without own domains, the identity recorded by the first run reveals the mistake.
   await settings("deny: [only-acme.example, shared.example, more.example]\n");
-  const cli = commandLine(project.directory, { ...project.environment, ...keyOf("globex") });
+  const cli = createCli(project.directory, { ...project.environment, ...keyOf("globex") });
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
   expect([plan.code, plan.output]).toEqual([expect.any(Number), expect.stringMatching(OTHER_PEOPLE)]);
   expect(plan.code).not.toBe(0);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { commandLine } from "../support/command-line";
+import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import { twoTenants } from "../support/two-tenants";
 import { writesOf } from "../support/write-requests";
@@ -46,7 +46,7 @@ it("writes and forgets nothing with the key of another tenant", async () => {
   sandbox.clearRequests();
   const before = await ids();
 
-  const cli = commandLine(project.directory, { ...project.environment, ...keyOf("globex") });
+  const cli = createCli(project.directory, { ...project.environment, ...keyOf("globex") });
   const apply = await cli("apply", "acme.yaml", "--stack", "dev", "--yes");
   expect([apply.code, apply.output]).toEqual([3, expect.stringContaining("Refused by other-tenant")]);
   for (const command of [["up", "--refresh"], ["destroy"]]) {

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
-import { type CommandLine, type CommandRun, commandLine } from "../support/command-line";
+import { type Cli, type CliResult, createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
 
@@ -39,13 +39,13 @@ export class SettingsProject implements AsyncDisposable {
   /** The proxy between all clients and the service. */
   readonly proxy: FaultyProxy;
   readonly project: EngineProject;
-  readonly cli: CommandLine;
+  readonly cli: Cli;
 
   private constructor(sandbox: Sandbox, proxy: FaultyProxy, project: EngineProject) {
     this.sandbox = sandbox;
     this.proxy = proxy;
     this.project = project;
-    this.cli = commandLine(project.directory, project.environment);
+    this.cli = createCli(project.directory, project.environment);
   }
 
   static async create(options: SandboxOptions = {}, { native = false } = {}): Promise<SettingsProject> {
@@ -70,12 +70,12 @@ export class SettingsProject implements AsyncDisposable {
   }
 
   /** Plans the tenant's settings file for its stack. */
-  async plan(...more: string[]): Promise<CommandRun> {
+  async plan(...more: string[]): Promise<CliResult> {
     return await this.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", ...more);
   }
 
   /** Applies the file to the stack, without a prompt. */
-  async apply(...more: string[]): Promise<CommandRun> {
+  async apply(...more: string[]): Promise<CliResult> {
     return await this.cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...more);
   }
 

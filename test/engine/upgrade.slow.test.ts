@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import type { Sandbox } from "../../provider/sandbox";
-import type { CommandRun } from "../support/command-line";
+import type { CliResult } from "../support/cli";
 import type { EngineProject } from "../support/engine-project";
 import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../support/release-fixture";
 
@@ -97,7 +97,7 @@ interface Step {
   readonly newState?: { readonly inputs: object };
 }
 
-function ended(code: number, run: CommandRun): void {
+function ended(code: number, run: CliResult): void {
   expect(run.code, run.output).toBe(code);
 }
 

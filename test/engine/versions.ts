@@ -6,7 +6,8 @@ import { expect } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { EmptyDirectory, install, PACKAGE, type PackedPackage } from "../support/packed-package";
+import { install, PACKAGE, type PackedPackage } from "../support/packed-package";
+import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
 
 /*
@@ -49,14 +50,14 @@ const CHANGED = { ...REST, [bad(8)]: "deny: INC-2", "partner.example": "allow" }
 
 /** A directory with an installed version of the SDK, and programs below it. */
 export class Installation implements AsyncDisposable {
-  readonly #directory: EmptyDirectory;
+  readonly #directory: TestDirectory;
 
-  private constructor(directory: EmptyDirectory) {
+  private constructor(directory: TestDirectory) {
     this.#directory = directory;
   }
 
   static async of(sdk: string, packed: PackedPackage): Promise<Installation> {
-    const directory = await EmptyDirectory.create();
+    const directory = createTestDirectory();
     await install(directory.path, "npm", packed, { "@pulumi/pulumi": sdk });
     return new Installation(directory);
   }
@@ -179,7 +180,7 @@ tenants:
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#directory[Symbol.asyncDispose]();
+    this.#directory[Symbol.dispose]();
   }
 }
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { cp } from "node:fs/promises";
 import { promisify } from "node:util";
 import { goTool } from "./go-tool";
-import { EmptyDirectory } from "./packed-package";
+import { createTestDirectory } from "./test-directory";
 
 const run = promisify(execFile);
 
@@ -13,7 +13,7 @@ const run = promisify(execFile);
  */
 export async function actionlint(directory: string): Promise<string[]> {
   const command = await goTool("github.com/rhysd/actionlint", "actionlint");
-  await using copy = await EmptyDirectory.create();
+  using copy = createTestDirectory();
   await cp(directory, copy.path, {
     recursive: true,
     filter: (path) => !path.includes("node_modules"),

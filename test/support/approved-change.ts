@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkApprovals } from "../../provider/commands/lint/check-approvals";
 import { lintFiles } from "../../provider/files/lint-files";
-import { type SettingsHistory, settingsHistory } from "./settings-history";
+import { createSettingsRepository, type SettingsRepository } from "./settings-repository";
 
 /*
  * Changes in real repositories, together with a response in GitHub's format. Dana is the author of all commits, unless
@@ -31,10 +31,10 @@ export const old = entry({ approvedBy: "Somebody Gone" }, "old.example");
 
 /** Creates a repository whose branch `change` adds these files to those of main. */
 export function change(files: Readonly<Record<string, string | undefined>>): Disposable & {
-  readonly history: SettingsHistory;
+  readonly history: SettingsRepository;
   readonly head: string;
 } {
-  const history = settingsHistory();
+  const history = createSettingsRepository();
   history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": tenant(old) });
   history.git("switch", "--quiet", "--create", "change");
   const head = history.commit("Change", files);
@@ -50,7 +50,7 @@ export interface Given {
 
 /** Returns the findings for a change, given a response in GitHub's format. */
 export async function check(
-  history: SettingsHistory,
+  history: SettingsRepository,
   given: readonly Given[],
   options: { author?: string; base?: string } = {},
 ) {

@@ -14,7 +14,7 @@ import {
   type ScenarioTenant,
   startSandbox,
 } from "../../provider/sandbox";
-import { COMMAND, type CommandRun } from "./command-line";
+import { type CliResult, COMMAND } from "./cli";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
 import { tenantWith } from "./scenario-tenant";
@@ -38,7 +38,7 @@ export interface FleetOptions {
 }
 
 /** A finished run of `email-security`. */
-export interface FleetCliResult extends CommandRun {
+export interface FleetCliResult extends CliResult {
   /** All events, as `--events` prints them. */
   readonly events: readonly RolloutEvent[];
   /** Returns the JSON report that a finished rollout wrote. */
@@ -271,7 +271,7 @@ ${tenants}${waves}`,
   }
 
   /** Runs Pulumi's CLI on a tenant's stack in the directory's project, as a person would. */
-  pulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CommandRun> } {
+  pulumi(name: string, ...args: string[]): { process: ChildProcess; ended: Promise<CliResult> } {
     const child = spawn(this.#pulumi, ["--non-interactive", "--color", "never", ...args, "--stack", name], {
       cwd: this.directory,
       env: {
@@ -289,7 +289,7 @@ ${tenants}${waves}`,
         texts.output += text;
       });
     }
-    const ended = new Promise<CommandRun>((done, fail) => {
+    const ended = new Promise<CliResult>((done, fail) => {
       child.once("error", fail);
       child.once("close", (code) => done({ code: code ?? -1, ...texts }));
     });

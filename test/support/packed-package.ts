@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll } from "vitest";
+import { createTestDirectory, type TestDirectory } from "./test-directory";
 
 export const PACKAGE = "pulumi-email-security";
 
@@ -17,23 +17,6 @@ export interface PackedPackage {
 }
 
 export type PackageManager = "npm" | "pnpm";
-
-/** An empty directory outside the repository, removed when it goes out of scope. */
-export class EmptyDirectory implements AsyncDisposable {
-  readonly path: string;
-
-  private constructor(path: string) {
-    this.path = path;
-  }
-
-  static async create(): Promise<EmptyDirectory> {
-    return new EmptyDirectory(await mkdtemp(join(tmpdir(), "email-security-")));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.path, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
 
 /**
  * Packs a package that is already built, and writes the tarball to a directory.
@@ -61,14 +44,14 @@ export async function packPackage(destination: string, source = resolve("provide
 
 /** Packs this repository's package once for all tests of a file. */
 export function sharedPackage(): () => PackedPackage {
-  let directory: EmptyDirectory;
+  let directory: TestDirectory;
   let packed: PackedPackage;
   beforeAll(async () => {
-    directory = await EmptyDirectory.create();
+    directory = createTestDirectory();
     packed = await packPackage(directory.path);
   });
   afterAll(async () => {
-    await directory[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
   });
   return () => packed;
 }
@@ -169,7 +152,7 @@ export const LATER_RELEASE_SERVES = "Release 9.9.9 is at work.";
  * runs. Only the exported names, which users and state may rely on, are the same.
  */
 export async function packLaterRelease(installed: string, destination: string): Promise<PackedPackage> {
-  await using scratch = await EmptyDirectory.create();
+  using scratch = createTestDirectory();
   const source = join(scratch.path, "package");
   await cp(installed, source, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
 

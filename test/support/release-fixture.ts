@@ -4,7 +4,7 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Sandbox, SandboxError, type SandboxOptions, startSandbox } from "../../provider/sandbox";
-import { type CommandLine, commandLine } from "./command-line";
+import { type Cli, createCli } from "./cli";
 import { EngineProject, PLUGIN_LINES } from "./engine-project";
 
 /** The files that users of earlier releases have: one directory per release. */
@@ -106,7 +106,7 @@ export class KeptRelease implements AsyncDisposable {
     const pulumi = await this.#engineIn("files");
     return {
       pulumi,
-      command: commandLine(pulumi.directory, {
+      command: createCli(pulumi.directory, {
         ...pulumi.environment,
         EMAIL_SECURITY_BASE_URL: this.sandbox.url,
         EMAIL_SECURITY_API_KEY: keyOf(tenant),
@@ -157,7 +157,7 @@ export interface Repository {
   /** Runs Pulumi's CLI in the repository. */
   readonly pulumi: EngineProject;
   /** Runs our command in the repository. */
-  readonly command: CommandLine;
+  readonly command: Cli;
 }
 
 function keyOf(tenant: (typeof TENANTS)[number]): string {

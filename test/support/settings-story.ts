@@ -1,11 +1,11 @@
-import { type SettingsHistory, settingsHistory } from "./settings-history";
+import { createSettingsRepository, type SettingsRepository } from "./settings-repository";
 
 /** A commit message that contains text interpreted where it is printed. */
 export const HOSTILE = "Allow it \u001b[31m##vso[task.complete]done\u202e";
 
 /** Creates a baseline that denies `flood.example`, in three commits. */
-export function deniedFlood(): SettingsHistory {
-  const repository = settingsHistory();
+export function deniedFlood(): SettingsRepository {
+  const repository = createSettingsRepository();
   repository.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");
   repository.commit("Begin (#1)", {
     "settings.yaml": "version: 1\ninclude: [baseline.yaml]\n",

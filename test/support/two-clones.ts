@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type CommandLine, commandLine } from "./command-line";
+import { type Cli, createCli } from "./cli";
 import type { Fleet } from "./fleet";
 
 /** A second clone of a fleet's repository, with a journal of its own, over the same state backend. */
 export interface Clone extends Disposable {
   readonly directory: string;
-  readonly run: CommandLine;
+  readonly run: Cli;
 }
 
 /** @param behindMs how far its machine's clock is behind. */
@@ -19,7 +19,7 @@ export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   execFileSync("git", ["clone", "--quiet", fleet.directory, directory]);
   return {
     directory,
-    run: commandLine(directory, { ...fleet.environment, ...clockBehind(behindMs) }),
+    run: createCli(directory, { ...fleet.environment, ...clockBehind(behindMs) }),
     [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
   };
 }

@@ -1,17 +1,17 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { COMMAND, commandLine } from "../../support/command-line";
-import { EmptyDirectory } from "../../support/packed-package";
+import { COMMAND, createCli } from "../../support/cli";
+import { createTestDirectory } from "../../support/test-directory";
 
 const run = promisify(execFile);
 
 it.skipIf(spawnSync("bash", ["--version"]).status !== 0)(
   "exits with the same code when its output pipe closes early",
   async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const environment = { PATH: process.env["PATH"], HOME: directory.path };
-    const read = await commandLine(directory.path, environment)("explain", "ERR_AUTH");
+    const read = await createCli(directory.path, environment)("explain", "ERR_AUTH");
     expect(read.stdout.split("\n").length).toBeGreaterThan(3);
 
     const { code, stderr } = await run(

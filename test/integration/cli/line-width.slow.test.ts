@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { getTextWidth } from "../../../provider/render/text-width";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* Text output wraps at 80 columns wherever a line has a space, however long values, names and comments are. */
 
@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 10 * DAY_MS).toISOString().slice(0, 10);
 
 let sandbox: Sandbox;
-let directory: SettingsDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   const people = Array.from({ length: 3 }, (_, at) => ({
@@ -55,7 +55,7 @@ beforeAll(async () => {
       ],
     },
   });
-  directory = createSettingsDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -148,8 +148,8 @@ it("wraps the output of `rollout skip`", async () => {
   expect(findOverlongLines(stdout)).toEqual([]);
 });
 
-async function run(args: readonly string[]): Promise<CommandOutcome> {
-  return await emailSecurity(directory.path, args, {
+async function run(args: readonly string[]): Promise<CliResult> {
+  return await runCli(directory.path, args, {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,OTHER_KEY",

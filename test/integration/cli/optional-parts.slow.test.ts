@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage, link } from "../../support/bare-package";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { compiled } from "../../support/compile-cache";
-import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* The command without its optional dependencies installed. */
 
@@ -14,12 +14,12 @@ const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rol
 const NO_POSTGRES =
   'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) in addition to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
 
-let directory: EmptyDirectory;
+let directory: TestDirectory;
 let sandbox: Sandbox;
 let command: string;
 
 beforeAll(async () => {
-  directory = await EmptyDirectory.create();
+  directory = createTestDirectory();
   sandbox = await startSandbox({ scenario: "empty" });
   command = await barePackage(directory.path);
   await writeFile(join(directory.path, "acme.yaml"), "version: 1\n");
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await sandbox.close();
-  await directory[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
 });
 
 async function run(more: Record<string, string>, ...args: string[]) {
@@ -45,7 +45,7 @@ async function run(more: Record<string, string>, ...args: string[]) {
     PULUMI_HOME: join(directory.path, "home"),
     ...more,
   };
-  return await commandLine(directory.path, environment, command)(...args);
+  return await createCli(directory.path, environment, command)(...args);
 }
 
 it("fails each rollout command before any work without the PostgreSQL packages", async () => {

@@ -1,15 +1,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const run = promisify(execFile);
 
 /** Runs `find -` with a shell command's output as standard input. */
 async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
-  using directory = createSettingsDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  using directory = createTestDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const command = `(${writer}) | "$NODE" "$COMMAND" find - --offline || true`;
   const env = { ...runEnvironment(), NODE: process.execPath, COMMAND };
   return await run("sh", ["-c", command], { cwd: directory.path, env });
@@ -29,7 +29,7 @@ it("rejects more input than a list can hold", async () => {
 });
 
 it("reads a CSV table and a preview from a slow pipe", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  using directory = createTestDirectory({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const env = {
     ...runEnvironment(),
     NODE: process.execPath,

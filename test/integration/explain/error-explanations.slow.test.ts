@@ -12,7 +12,7 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage } from "../../support/bare-package";
-import { type CommandLine, commandLine } from "../../support/command-line";
+import { type Cli, createCli } from "../../support/cli";
 import { compiled } from "../../support/compile-cache";
 import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/error-coverage";
 import { laggingLists } from "../../support/lagging-lists";
@@ -30,7 +30,7 @@ import { listTenant, many } from "../resources/list-tenant";
 
 let directory: string;
 let sandbox: Sandbox;
-let cli: CommandLine;
+let cli: Cli;
 
 beforeAll(async () => {
   sandbox = await startSandbox();
@@ -61,8 +61,8 @@ function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 /** Returns the command in the directory, with only the sandbox's tenant configured. */
-function cliWith(more: NodeJS.ProcessEnv): CommandLine {
-  return commandLine(directory, environment(more));
+function cliWith(more: NodeJS.ProcessEnv): Cli {
+  return createCli(directory, environment(more));
 }
 
 function write(name: string, text: string): void {
@@ -146,7 +146,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_MISSING_PACKAGE: async () => {
     const database = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
-    cli = commandLine(directory, environment(database), await barePackage(directory));
+    cli = createCli(directory, environment(database), await barePackage(directory));
     return await captureOutput("rollout", "status");
   },
   ERR_AUTH: async () => {

@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
 import { findSchema } from "../../../provider/commands/find/find-schema";
 import { startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 
 /** Searches the tenants `acme` and `globex`, and returns the outcome and the number of requests for each list. */
 async function findInBoth(
   hasEntries: { readonly acme: boolean; readonly globex: boolean },
   acmeKey = "sandbox-acme-ci",
-): Promise<{ readonly outcome: CommandOutcome; readonly requests: readonly string[] }> {
+): Promise<{ readonly outcome: CliResult; readonly requests: readonly string[] }> {
   const tenants = (["acme", "globex"] as const).map((name) => ({
     ...tenantWith(name, hasEntries[name] ? [clickedEntry("allow", "evil.example")] : []),
     employees: [chiefOf(`${name}.example`)],
   }));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -26,7 +26,7 @@ tenants: { acme: {}, globex: {} }
     "settings/globex.yaml": "version: 1\n",
   });
   try {
-    const outcome = await emailSecurity(directory.root, ["find", "evil.example", "--all", "--format", "json"], {
+    const outcome = await runCli(directory.path, ["find", "evil.example", "--all", "--format", "json"], {
       ACME_KEY: acmeKey,
       GLOBEX_KEY: "sandbox-globex-ci",
       EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
@@ -37,7 +37,7 @@ tenants: { acme: {}, globex: {} }
   }
 }
 
-const unreadCodesOf = ({ stdout }: CommandOutcome): readonly (readonly string[])[] =>
+const unreadCodesOf = ({ stdout }: CliResult): readonly (readonly string[])[] =>
   findSchema.parse(JSON.parse(stdout)).tenants.map(({ unread }) => unread.map(({ code }) => code));
 
 it("detects a second key of a tenant that has only VIPs", async () => {

@@ -5,16 +5,16 @@ import { findTenantMatches, readMatchingRows } from "../../../provider/commands/
 import { Matcher } from "../../../provider/commands/find/matcher";
 import { parseQueries } from "../../../provider/commands/find/parse-queries";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 let sandbox: Sandbox;
 let client: SettingsClient;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
   client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", allowInsecureHttp: true });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "acme.yaml": `version: 1
 include: [people.yaml]
 vips:
@@ -41,7 +41,7 @@ const find = async (values: readonly string[], options?: { below: boolean }): Pr
   sandbox.clearRequests();
   return findTenantMatches(matcher, {
     name: "acme",
-    file: directory.path("acme.yaml"),
+    file: directory.at("acme.yaml"),
     tenant: { rows: await readMatchingRows(client, matcher) },
     readOptions: { today: "2026-11-20" },
   });

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer as createSilent } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FindReport, findSchema } from "../../../provider/commands/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */
 
@@ -21,7 +21,7 @@ allow:
 `;
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let refusing: Server;
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
   refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
   await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -80,10 +80,10 @@ const keys = (): NodeJS.ProcessEnv => ({
   EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
 });
 
-const find = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(directory.root, ["find", "--today", "2026-11-20", ...args], keys());
+const find = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], keys());
 
-const reportOf = ({ stdout }: CommandOutcome): FindReport => findSchema.parse(JSON.parse(stdout));
+const reportOf = ({ stdout }: CliResult): FindReport => findSchema.parse(JSON.parse(stdout));
 
 it("prints each finding once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await find("evil.example", "--all");
@@ -208,8 +208,8 @@ it("reports whether expired or removed entries are still at the tenant", async (
 it("makes no request for tenants that share a key", async () => {
   const { acme = "" } = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
   sandbox.clearRequests();
-  const outcome = await emailSecurity(
-    directory.root,
+  const outcome = await runCli(
+    directory.path,
     ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
     { ...keys(), HOOLI_KEY: acme },
   );
@@ -258,16 +258,12 @@ waves: [{ name: all }]
 `,
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
-  const outcome = await emailSecurity(
-    directory.root,
-    ["find", "evil.example", "--targets", "down.yaml", "--format", "json"],
-    {
-      ...keys(),
-      ...variables,
-      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
-      EMAIL_SECURITY_TIMEOUT_MS: "300",
-    },
-  );
+  const outcome = await runCli(directory.path, ["find", "evil.example", "--targets", "down.yaml", "--format", "json"], {
+    ...keys(),
+    ...variables,
+    EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
+    EMAIL_SECURITY_TIMEOUT_MS: "300",
+  });
   silent.close();
   const { tenants, isComplete } = reportOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
 import { startSandbox } from "../../../provider/sandbox";
-import { emailSecurity } from "../../support/command";
+import { runCli } from "../../support/cli";
 import { startHook } from "../../support/hook";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory } from "../../support/test-directory";
 
 it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];
   const tenants = names.map((name) => tenantWith(name, [clickedEntry("allow", `${name}.example`)]));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
   await using hook = await startHook([]);
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -23,7 +23,7 @@ tenants: { acme: {}, globex: {} }
     "settings/globex.yaml": "version: 1\n",
   });
   const run = async (...args: string[]) =>
-    await emailSecurity(directory.root, ["fleet", "site", "site", "--notify", "sent.json", ...args], {
+    await runCli(directory.path, ["fleet", "site", "site", "--notify", "sent.json", ...args], {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-globex-ci",
       EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
@@ -37,11 +37,11 @@ tenants: { acme: {}, globex: {} }
   expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
     { kind: "drift", tenants: names },
   ]);
-  const paths = readdirSync(directory.root, { recursive: true, encoding: "utf8" });
+  const paths = readdirSync(directory.path, { recursive: true, encoding: "utf8" });
   const runs = paths
     .filter((path) => path.includes("runs") && path.endsWith(".json"))
     .sort()
-    .map((path) => parseSiteRun(readFileSync(join(directory.root, path), "utf8")));
+    .map((path) => parseSiteRun(readFileSync(join(directory.path, path), "utf8")));
   expect(runs.map((one) => [one?.tenants, one?.off])).toEqual([
     [2, { "not-known": names }],
     [1, { "not-known": names }],

@@ -7,10 +7,10 @@ import { collectEvidence, readMailHistory } from "../../../provider/plan/evidenc
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 
 /* `email-security fleet site` through the real command, against the sandbox. */
@@ -33,7 +33,7 @@ waves: [{ name: all }]
 const EMPLOYEE = { email: "ann@acme.example", fullName: "Ann Lee", jobTitle: "Engineer", department: "IT" };
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   directory?.[Symbol.dispose]();
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": targets("acme: {}, globex: {}, hooli: {}"),
     "settings/baseline.yaml": BASELINE,
     ...Object.fromEntries(
@@ -68,19 +68,19 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const site = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(directory.root, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
+const site = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,KEYLESS_KEY",
-    PULUMI_BACKEND_URL: `file://${directory.root}`,
+    PULUMI_BACKEND_URL: `file://${directory.path}`,
   });
 
-const read = (path: string): string => readFileSync(join(directory.root, "out", path), "utf8");
-const pages = (): string[] => readdirSync(join(directory.root, "out/tenants")).sort();
+const read = (path: string): string => readFileSync(join(directory.path, "out", path), "utf8");
+const pages = (): string[] => readdirSync(join(directory.path, "out/tenants")).sort();
 
 /** Returns the search index by value and list: the tenants that have or declare each entry, and how they differ. */
 function found(): Record<string, string> {
-  const data = readdirSync(join(directory.root, "out/data")).filter((name) => name.endsWith(".js"));
+  const data = readdirSync(join(directory.path, "out/data")).filter((name) => name.endsWith(".js"));
   const readDataFile = (prefix: string): string =>
     read(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
   const rows = JSON.parse(readDataFile("entries-0")) as string[][];
@@ -116,7 +116,7 @@ it("writes every tenant's entries from one read of each list", async () => {
     "deny evil.example": "acme, globex, hooli to-change",
     "allow partner.example": "acme, globex, hooli",
   });
-  expect(statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8"))).tenants).toHaveLength(3);
+  expect(statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8"))).tenants).toHaveLength(3);
   const overview = read("index.html");
   expect(overview).toContain("Risky entries");
   // The three partner.example entries are older than two years; the other three are from this month.
@@ -139,13 +139,13 @@ it("writes every tenant's entries from one read of each list", async () => {
   expect(await site()).toMatchObject({ code: 0 });
   expect(pages()).toEqual(["acme.html", "hooli.html"]);
   expect(read("CNAME")).toBe("fleet.example\n");
-  expect(readdirSync(join(directory.root, "out/data/runs"))).toHaveLength(2);
+  expect(readdirSync(join(directory.path, "out/data/runs"))).toHaveLength(2);
   expect(read("index.html")).toContain("<polyline");
 });
 
 it("shows only the rollouts that reached a tenant on its page", async () => {
-  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory.root}` }, directory.root);
-  await using journal = await fleetJournal(await openJournalDatabase(directory.path("j.db")), fingerprint);
+  const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory.path}` }, directory.path);
+  await using journal = await fleetJournal(await openJournalDatabase(directory.at("j.db")), fingerprint);
   const files = new Map(
     Object.entries({
       "settings/baseline.yaml": BASELINE,
@@ -198,7 +198,7 @@ it("shows nothing of another tenant that a key opens", async () => {
   directory.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
   directory.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
   expect(await site("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
-  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8")));
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
   expect(tenants.map(({ syncStatus }) => syncStatus)).toEqual(["key-wrong"]);
   expect(Object.keys(found())).toEqual(["deny own.example"]);
   expect(read("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
@@ -220,22 +220,22 @@ it("makes no request when the output directory holds other files", async () => {
     stderr: expect.stringMatching(/^error: The site can't be written to "out": "index\.html" exists/),
   });
   expect(sandbox.requests).toEqual([]);
-  expect(existsSync(join(directory.root, "out/tenants.html"))).toBe(false);
+  expect(existsSync(join(directory.path, "out/tenants.html"))).toBe(false);
 });
 
 it("refuses to write into the directory of the targets file", async () => {
-  const before = readdirSync(directory.root);
-  const { code, stderr } = await emailSecurity(directory.root, ["fleet", "site", "."]);
+  const before = readdirSync(directory.path);
+  const { code, stderr } = await runCli(directory.path, ["fleet", "site", "."]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('it is the directory of "tenants.yaml"'),
   });
-  expect(readdirSync(directory.root)).toEqual(before);
+  expect(readdirSync(directory.path)).toEqual(before);
 });
 
 it("warns about an unreadable file of an earlier run", async () => {
   const name = "2026-11-19T09-00-00-000Z.json";
   directory.write(`site/data/runs/${name}`, "{ cut off");
-  const { stderr } = await emailSecurity(directory.root, ["fleet", "site", "site"]);
+  const { stderr } = await runCli(directory.path, ["fleet", "site", "site"]);
   expect(stderr).toContain(`warning: "site/data/runs/${name}" can't be read as an earlier run`);
 });

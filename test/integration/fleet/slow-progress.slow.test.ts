@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { runCli } from "../../support/cli";
 import { tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory } from "../../support/test-directory";
 
 /* Commands that read a fleet show their progress if the service is slow. */
 
@@ -18,7 +18,7 @@ it.each([
       return undefined;
     },
   });
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
@@ -27,7 +27,7 @@ tenants: { acme: {} }
     "settings/acme.yaml": "version: 1\n",
   });
   const environment = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
-  const { stdout, stderr } = await emailSecurity(directory.root, args, environment);
+  const { stdout, stderr } = await runCli(directory.path, args, environment);
   expect(stderr).toContain("Reading tenants …\n");
   expect(stdout).not.toContain("Reading tenants");
 });

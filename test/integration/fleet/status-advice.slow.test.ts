@@ -6,22 +6,21 @@ import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/s
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { emailSecurity } from "../../support/command";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-directory";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* The next steps that `fleet status` recommends work exactly as printed. */
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeEach(async () => {
   const rows = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "clicked.example")];
   sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", rows)] } });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
@@ -40,11 +39,10 @@ afterEach(async () => {
 const environment = (): NodeJS.ProcessEnv => ({
   ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
-  PULUMI_BACKEND_URL: `file://${directory.root}`,
+  PULUMI_BACKEND_URL: `file://${directory.path}`,
 });
 
-const status = async (...args: string[]) =>
-  await emailSecurity(directory.root, ["fleet", "status", ...args], environment());
+const status = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args], environment());
 
 const statusJson = async (): Promise<FleetStatus> =>
   statusSchema.parse(JSON.parse((await status("--format", "json")).stdout));
@@ -53,7 +51,7 @@ const statusJson = async (): Promise<FleetStatus> =>
 async function typed(command: string, about = environment()): Promise<string> {
   const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
   return await new Promise((done) => {
-    const options = { cwd: directory.root, env: { ...runEnvironment(), ...about } };
+    const options = { cwd: directory.path, env: { ...runEnvironment(), ...about } };
     execFile("sh", ["-c", line], options, (_error, stdout, stderr) => done(stdout + stderr));
   });
 }
@@ -64,7 +62,7 @@ it("suggests adopting undeclared entries of an additive list", async () => {
   expect(stdout).not.toContain("email-security rollout");
   const [, command = ""] = /^ {4}(EMAIL_SECURITY_BASE_URL=.+)$/m.exec(stdout) ?? [];
   expect(await typed(command)).toContain("clicked.example");
-  expect(readFileSync(directory.path("settings/acme.yaml"), "utf8")).toContain("clicked.example");
+  expect(readFileSync(directory.at("settings/acme.yaml"), "utf8")).toContain("clicked.example");
   expect(await statusJson()).toMatchObject({ tenants: [{ syncStatus: "in-sync" }] });
 });
 
@@ -109,15 +107,14 @@ it.each([
   },
 ])("recognizes a tenant renamed by hand from $knownBy", async ({ backend, named, why }) => {
   const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
-  const read = async (...args: string[]) =>
-    await emailSecurity(directory.root, ["fleet", "status", ...args, ...named], about);
+  const read = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args, ...named], about);
   const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
-    const { fingerprint } = resolveStateBackend(about, directory.root);
-    await using journal = await fleetJournal(await openJournalDatabase(join(directory.root, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend(about, directory.path);
+    await using journal = await fleetJournal(await openJournalDatabase(join(directory.path, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
-    const targets = readFileSync(directory.path("tenants.yaml"), "utf8");
+    const targets = readFileSync(directory.at("tenants.yaml"), "utf8");
     directory.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));
     directory.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
   }
@@ -130,7 +127,7 @@ it.each([
   const [, command = ""] = /^ {4}(email-security tenant rename .+)$/m.exec(stdout) ?? [];
   expect(command).toBe(["email-security tenant rename former acme", ...named].join(" "));
   await typed(command, about);
-  expect(readFileSync(directory.path("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
+  expect(readFileSync(directory.at("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
   const later = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
   expect(later.tenants[0]?.formerStack).toBeUndefined();
 });

@@ -6,10 +6,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { startSandbox } from "../../../provider/sandbox";
 import { normalizeAddress } from "../../../provider/settings/tenant-identity";
-import { emailSecurity } from "../../support/command";
+import { runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny: [evil.example]\n";
 
@@ -65,7 +65,7 @@ it.each([
     );
     const sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenant] } });
     try {
-      using directory = new LintedDirectory({
+      using directory = createTestDirectory({
         "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -73,9 +73,9 @@ tenants: { acme: {} }
 `,
         "settings/acme.yaml": SETTINGS,
       });
-      const backend = `file://${directory.root}`;
-      const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root);
-      const database = await openJournalDatabase(join(directory.root, "j.db"));
+      const backend = `file://${directory.path}`;
+      const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path);
+      const database = await openJournalDatabase(join(directory.path, "j.db"));
       await using journal = await fleetJournal(database, fingerprint);
       const files = new Map([["settings/acme.yaml", Buffer.from(SETTINGS)]]);
       // The journal's first rollout is only there so that a marker can have a lower number than the second.
@@ -91,10 +91,10 @@ tenants: { acme: {} }
             ];
       const own = await journal.rollout(files, { acme: "unchanged" }, "p", new Map(seen));
       const marker = { rollout: isOwn ? own : "20261112-1200-bbbbbb", seq, identity: identityAt(sandbox.url) };
-      writeState(directory.root, held, marker);
+      writeState(directory.path, held, marker);
 
-      const { stdout } = await emailSecurity(
-        directory.root,
+      const { stdout } = await runCli(
+        directory.path,
         ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--format", "json"],
         {
           ACME_KEY: "sandbox-acme-ci",
@@ -123,7 +123,7 @@ tenants: { acme: {} }
 
 it("reports a tenant whose last rollout was at another address, and no entry as removed there", async () => {
   await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", [])] } });
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: ${sandbox.url}, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -132,14 +132,13 @@ tenants: { acme: {} }
     "settings/acme.yaml": SETTINGS,
   });
   const marker = { rollout: "20261112-1200-bbbbbb", seq: 1, identity: identityAt("https://old.example") };
-  writeState(directory.root, ["evil.example"], marker);
+  writeState(directory.path, ["evil.example"], marker);
   const environment = {
     ACME_KEY: "sandbox-acme-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
-    PULUMI_BACKEND_URL: `file://${directory.root}`,
+    PULUMI_BACKEND_URL: `file://${directory.path}`,
   };
-  const read = async (...args: string[]) =>
-    await emailSecurity(directory.root, ["fleet", "status", ...args], environment);
+  const read = async (...args: string[]) => await runCli(directory.path, ["fleet", "status", ...args], environment);
   const [acme] = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout)).tenants;
   expect(acme).toMatchObject({ syncStatus: "behind", formerAddress: "https://old.example", drift: [] });
   const { stdout } = await read();

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
 
@@ -17,7 +17,7 @@ const SHARED = Array.from({ length: 50 }, (_, at) => entry("deny", `a${at}.examp
 const SETTINGS = "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n";
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let backend: string;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
       ),
     },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -46,10 +46,10 @@ notify: { webhook: { changes: true } }
 `,
     "settings.yaml": SETTINGS,
   });
-  backend = `file://${directory.root}`;
+  backend = `file://${directory.path}`;
   await using journal = await fleetJournal(
-    await openJournalDatabase(directory.path("j.db")),
-    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root).fingerprint,
+    await openJournalDatabase(directory.at("j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );
   await journal.rollout(
     new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from(SETTINGS)])),
@@ -62,8 +62,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function status(args: readonly string[], environment = {}): Promise<CommandOutcome> {
-  return await emailSecurity(directory.root, ["fleet", "status", ...args], {
+async function status(args: readonly string[], environment = {}): Promise<CliResult> {
+  return await runCli(directory.path, ["fleet", "status", ...args], {
     ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
     EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_DATABASE: "j.db",

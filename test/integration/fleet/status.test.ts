@@ -7,11 +7,11 @@ import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/s
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security fleet status` through the real command, against the sandbox and servers that never respond. */
 
@@ -32,7 +32,7 @@ const AS_DECLARED = [
 const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let refusing: Server;
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
   await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -91,10 +91,10 @@ const keys = (): NodeJS.ProcessEnv => ({
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,INITECH_KEY,REFUSED_KEY,KEYLESS_KEY,BROKEN_KEY",
 });
 
-const status = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(directory.root, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
+const status = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
 
-const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
+const statusOf = ({ stdout }: CliResult): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
 it("prints each difference once with the tenants that share it", async () => {
   const { code, stdout, stderr } = await status();
@@ -162,7 +162,7 @@ it("creates no journal when a read-only command names a missing one", async () =
   ];
   const expectedError = 'error: There is no rollout journal at "no\\u{1b}where.db", and none was created: ';
   for (const verb of readers) {
-    const named = await emailSecurity(directory.root, [...verb, "--database", "no\u001bwhere.db"], keys());
+    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], keys());
     expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
       verb,
       1,
@@ -172,13 +172,13 @@ it("creates no journal when a read-only command names a missing one", async () =
     expect(named.stderr).toContain("Fix --database, or");
   }
   const environment = { ...keys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
-  const byEnvironment = await emailSecurity(directory.root, ["fleet", "status"], environment);
+  const byEnvironment = await runCli(directory.path, ["fleet", "status"], environment);
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
-  const unnamed = await emailSecurity(directory.root, ["rollout", "history"], keys());
+  const unnamed = await runCli(directory.path, ["rollout", "history"], keys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
-  const made = readdirSync(directory.root).filter((name) => /where|email-security|all/.test(name));
+  const made = readdirSync(directory.path).filter((name) => /where|email-security|all/.test(name));
   expect(made).toEqual([]);
 });
 
@@ -224,20 +224,20 @@ it("makes ⌈N/200⌉ requests per list", async () => {
 });
 
 it("reports entries of an unfinished first rollout as behind, not removed", async () => {
-  const backend = `file://${directory.root}`;
+  const backend = `file://${directory.path}`;
   const baseline = BASELINE.replace("deny:\n", "deny:\n  - first.example\n");
-  using other = new LintedDirectory({
-    "tenants.yaml": readFileSync(join(directory.root, "tenants.yaml"), "utf8"),
+  using other = createTestDirectory({
+    "tenants.yaml": readFileSync(join(directory.path, "tenants.yaml"), "utf8"),
     "settings/baseline.yaml": baseline,
     "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
   });
   {
-    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.root);
-    await using journal = await fleetJournal(await openJournalDatabase(join(other.root, "j.db")), fingerprint);
+    const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.path);
+    await using journal = await fleetJournal(await openJournalDatabase(join(other.path, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/baseline.yaml", Buffer.from(baseline)]]), { acme: "pending" });
   }
-  const { stdout } = await emailSecurity(
-    other.root,
+  const { stdout } = await runCli(
+    other.path,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme"],
     { ...keys(), PULUMI_BACKEND_URL: backend },
   );
@@ -246,7 +246,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
 });
 
 it("separates drift from file changes since the last rollout", async () => {
-  const backend = `file://${directory.root}`;
+  const backend = `file://${directory.path}`;
   const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
   const own = "version: 1\ninclude: [baseline.yaml]\n";
   const files = (baseline: string): Map<string, Uint8Array> =>
@@ -258,16 +258,16 @@ it("separates drift from file changes since the last rollout", async () => {
       }).map(([path, text]) => [path, Buffer.from(text)]),
     );
   await using journal = await fleetJournal(
-    await openJournalDatabase(join(directory.root, "j.db")),
-    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.root).fingerprint,
+    await openJournalDatabase(join(directory.path, "j.db")),
+    resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );
   const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
   const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });
   directory.write("settings/baseline.yaml", brought);
   const environment = { ...keys(), PULUMI_BACKEND_URL: backend };
   const read = async (...args: string[]) =>
-    await emailSecurity(
-      directory.root,
+    await runCli(
+      directory.path,
       ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", ...args],
       environment,
     );
@@ -317,8 +317,8 @@ Rollouts that have not reached all:
     lastRollout: { id: first, wave: "all", state: "unchanged" },
     notReachedBy: { id: second, state: "pending", rolloutState: "running" },
   });
-  const elsewhere = await emailSecurity(
-    directory.root,
+  const elsewhere = await runCli(
+    directory.path,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--format", "json"],
     { ...environment, PULUMI_BACKEND_URL: "s3://another" },
   );
@@ -357,8 +357,8 @@ waves: [{ name: all }]
 `,
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
-  const outcome = await emailSecurity(
-    directory.root,
+  const outcome = await runCli(
+    directory.path,
     ["fleet", "status", "--targets", "down.yaml", "--format", "json", "--today", "2026-11-20"],
     {
       ...keys(),
@@ -384,12 +384,11 @@ waves: [{ name: all }]
 
 it("notifies about new drift only once with --notify", async () => {
   await using hook = await startHook([200, 200, 404]);
-  const run = async (...args: string[]): Promise<CommandOutcome> =>
-    await emailSecurity(
-      directory.root,
-      ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args],
-      { ...keys(), EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url },
-    );
+  const run = async (...args: string[]): Promise<CliResult> =>
+    await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args], {
+      ...keys(),
+      EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
+    });
   const first = await run("--notify", "sent.json");
   expect([first.code, first.stderr]).toEqual([2, ""]);
   expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
@@ -405,7 +404,7 @@ it("notifies about new drift only once with --notify", async () => {
   expect(refused.stderr).toBe(
     "warning: Some notices could not be delivered: webhook returned 404. The next run sends it again.\n",
   );
-  expect(existsSync(join(directory.root, "other.json"))).toBe(false);
+  expect(existsSync(join(directory.path, "other.json"))).toBe(false);
 
   sandbox.clearRequests();
   const mistaken = await run("--notify", "tenants.yaml");

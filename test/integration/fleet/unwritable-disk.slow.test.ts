@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { canMount } from "../../support/unwritable-disk";
 
 /* Read-only commands, through the real command, on a full or read-only disk. */
@@ -14,14 +14,14 @@ import { canMount } from "../../support/unwritable-disk";
 const SETTINGS = "version: 1\ndeny:\n  - evil.example\n";
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let rollout: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
     scenario: { name: "one", tenants: [tenantWith("acme", [clickedEntry("deny", "evil.example")])] },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 services:
@@ -32,13 +32,13 @@ waves: [{ name: all }]
 `,
     "acme.yaml": SETTINGS,
   });
-  const journal = await fleetJournal(await openJournalDatabase(directory.path("live.db")), fingerprint());
+  const journal = await fleetJournal(await openJournalDatabase(directory.at("live.db")), fingerprint());
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
   // The same files as after a killed run or in a backup: the last commits are in the write-ahead log.
-  for (const end of ["", "-wal"]) copyFileSync(directory.path(`live.db${end}`), directory.path(`killed.db${end}`));
+  for (const end of ["", "-wal"]) copyFileSync(directory.at(`live.db${end}`), directory.at(`killed.db${end}`));
   await journal[Symbol.asyncDispose]();
-  copyFileSync(directory.path("live.db"), directory.path("closed.db"));
-  rmSync(directory.path("live.db"));
+  copyFileSync(directory.at("live.db"), directory.at("closed.db"));
+  rmSync(directory.at("live.db"));
 });
 
 afterAll(async () => {
@@ -46,13 +46,13 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const fingerprint = (): string => resolveStateBackend(backend(), directory.root).fingerprint;
-const backend = () => ({ PULUMI_BACKEND_URL: `file://${directory.root}` });
+const fingerprint = (): string => resolveStateBackend(backend(), directory.path).fingerprint;
+const backend = () => ({ PULUMI_BACKEND_URL: `file://${directory.path}` });
 
 describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", (disk) => {
-  const run = async (database: string, ...args: string[]): Promise<CommandOutcome> =>
-    await emailSecurity(
-      directory.root,
+  const run = async (database: string, ...args: string[]): Promise<CliResult> =>
+    await runCli(
+      directory.path,
       args,
       {
         ...backend(),

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { runCli } from "../../support/cli";
+import { createTestDirectory } from "../../support/test-directory";
 
 const FILE = "version: 1\ndeny:\n  - { value: evil.example, expires: 2035-01-31 }\n";
 
@@ -9,10 +9,10 @@ it.each([
   { day: "2035-02-01", more: [] },
   { day: "2035-02-01", more: ["--only-expired"] },
 ])("refuses to apply a plan for $day $more before it starts the engine", async ({ day, more }) => {
-  using directory = new LintedDirectory({ "settings.yaml": FILE });
+  using directory = createTestDirectory({ "settings.yaml": FILE });
   const args = ["apply", "--stack", "dev", "--today", day, "--yes", ...more];
   // No key, service or engine is configured, because the refusal needs none.
-  const { code, stdout, stderr } = await emailSecurity(directory.root, args);
+  const { code, stdout, stderr } = await runCli(directory.path, args);
   expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   expect(stderr).toContain(`--yes can't apply a plan for ${day}`);
   expect(stderr).toContain("Nothing was changed.");
@@ -20,8 +20,8 @@ it.each([
 });
 
 it("accepts every value shown in the help for --for", async () => {
-  using directory = new LintedDirectory({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
-  const help = (await emailSecurity(directory.root, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
+  using directory = createTestDirectory({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
+  const help = (await runCli(directory.path, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
   const shown = /--for <term> Set the expiry: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
   expect(shown?.slice(1)).toHaveLength(4);
   for (const term of shown?.slice(1) ?? []) {
@@ -30,7 +30,7 @@ it("accepts every value shown in the help for --for", async () => {
     // year.
     const given = term.replace(/^\d{4}/, "2035");
     const args = ["add", "deny", value, "--for", given, "--offline", "--dry-run"];
-    const { code, stderr } = await emailSecurity(directory.root, args);
+    const { code, stderr } = await runCli(directory.path, args);
     expect({ term, code, stderr }).toMatchObject({ term, code: 0 });
   }
 });

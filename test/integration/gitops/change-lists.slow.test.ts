@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
-import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
+import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
 function repository(): SettingsRepository {
-  return settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
+  return createSettingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
 }
 
 const ENVIRONMENT = runEnvironment();
 
 it("commits only the settings file, on a new branch", async () => {
   using directory = repository();
-  using remote = createSettingsDirectory({});
+  using remote = createTestDirectory({});
   directory.git("init", "--quiet", "--bare", remote.path);
   const url = "https://dana:secret@github.example/acme/settings.git";
   directory.git("remote", "add", "origin", url);
@@ -25,7 +25,7 @@ it("commits only the settings file, on a new branch", async () => {
   directory.write("notes.md", "two\n");
   directory.write("staged.md", "two\n");
   directory.git("add", "staged.md");
-  const email = commandLine(directory.path, ENVIRONMENT);
+  const email = createCli(directory.path, ENVIRONMENT);
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
   expect(run.stderr).toMatch(
@@ -48,7 +48,7 @@ it("commits only the settings file, on a new branch", async () => {
 
 it("restores file and branch when git makes no commit", async () => {
   using directory = repository();
-  const email = commandLine(directory.path, ENVIRONMENT);
+  const email = createCli(directory.path, ENVIRONMENT);
   directory.writeScript(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
@@ -66,7 +66,7 @@ it("restores file and branch when git makes no commit", async () => {
 
 it("writes nothing when the policy is violated or a value is invalid", async () => {
   using directory = repository();
-  const email = commandLine(directory.path, ENVIRONMENT);
+  const email = createCli(directory.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
   expect(policy.stderr).toContain('"evil.example" has no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
@@ -88,12 +88,12 @@ it("continues without the tenant's mail when the service fails", async () => {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const looked = await commandLine(directory.path, tenantEnvironment)(...args);
+  const looked = await createCli(directory.path, tenantEnvironment)(...args);
   expect(looked.stdout).toMatch(
     /No mail that the service detected came from it in the last 30 days|The service detected something/,
   );
   const refused = { ...tenantEnvironment, EMAIL_SECURITY_API_KEY: "no-such-key" };
-  const failed = await commandLine(directory.path, refused)(...args);
+  const failed = await createCli(directory.path, refused)(...args);
   expect(failed.stdout).toContain("The tenant was not checked: ");
   expect([looked.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");
@@ -101,19 +101,14 @@ it("continues without the tenant's mail when the service fails", async () => {
 
 it("reports whether the tenant holds an already declared entry", async () => {
   const settings = "version: 1\ndeny:\n  - auditors.example.org\n  - evil.example\n";
-  using directory = settingsRepository({ "settings.yaml": settings });
+  using directory = createSettingsRepository({ "settings.yaml": settings });
   await using sandbox = await startSandbox({ scenario: "acme" });
   const tenantEnvironment = {
     ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };
-  const run = await commandLine(directory.path, tenantEnvironment)(
-    "add",
-    "deny",
-    "auditors.example.org",
-    "evil.example",
-  );
+  const run = await createCli(directory.path, tenantEnvironment)("add", "deny", "auditors.example.org", "evil.example");
   expect(run.stdout).toMatch(
     /^already declared: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
   );

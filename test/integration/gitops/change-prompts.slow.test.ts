@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
+import { type CliResult, COMMAND, createCli } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";
 import { atTerminal } from "./terminal";
 
@@ -13,7 +13,7 @@ const ENVIRONMENT = runEnvironment();
 const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
 it("prompts in a terminal and writes after confirmation", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const terminal = atTerminal(directory.path, ENVIRONMENT, "add --offline");
   await terminal.type("Which list?", ENTER);
   // An invalid answer is reported immediately.
@@ -43,7 +43,7 @@ it("prompts in a terminal and writes after confirmation", async () => {
 /**
  * Runs the command with data on its standard input, written as fast as it is read. A function provides endless data.
  */
-async function given(directory: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
+async function given(directory: string, input: string | (() => string), ...args: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd: directory, env: ENVIRONMENT });
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -67,7 +67,7 @@ async function given(directory: string, input: string | (() => string), ...args:
 }
 
 it("reads values from standard input, all or none", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const args = ["add", "deny", "-", "--offline"] as const;
   const list = "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
   const run = await given(directory.path, list, ...args);
@@ -88,7 +88,7 @@ it("reads values from standard input, all or none", async () => {
 });
 
 it("edits the tenant's file, or the shared baseline with --baseline", async () => {
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1
 project: email-security
@@ -102,7 +102,7 @@ waves: [{ name: all }]
     "b/globex.yaml": "version: 1\ninclude: [../baseline.yaml]\ndeny: [new.example]\n",
     "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
   });
-  const email = commandLine(directory.path, ENVIRONMENT);
+  const email = createCli(directory.path, ENVIRONMENT);
   const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--offline");
   expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
   const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--offline");
@@ -119,7 +119,7 @@ waves: [{ name: all }]
 
 it("reads the tenant given by --tenant with its own key", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     ".git/HEAD": "ref: refs/heads/main\n",
     "tenants.yaml": `version: 1
 project: email-security
@@ -131,9 +131,9 @@ waves: [{ name: all }]
   });
   const keys = { ...ENVIRONMENT, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
-  const looked = await commandLine(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
+  const looked = await createCli(directory.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
-  const refused = await commandLine(directory.path, keys)(...args);
+  const refused = await createCli(directory.path, keys)(...args);
   expect(refused.stdout).toMatch(/The mail was not checked: This run does not allow the following/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
@@ -142,11 +142,11 @@ it("hides data of a tenant other than the one in the files", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const [held] = sandbox.allowDenyEntries("acme");
   const value = held?.value ?? "";
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     "globex.yaml": `version: 1\nownDomains: [globex.example]\nallow: ["${value}"]\n`,
     "acme.yaml": `version: 1\nownDomains: [acme.example]\nvips: [lena.hartmann@acme.example]\n`,
   });
-  const run = commandLine(directory.path, {
+  const run = createCli(directory.path, {
     ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -163,7 +163,7 @@ it("hides data of a tenant other than the one in the files", async () => {
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
-  const nowhere = await commandLine(directory.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
+  const nowhere = await createCli(directory.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
   expect([nowhere.code, nowhere.stdout]).toEqual([1, expect.stringContaining("declared at globex.yaml:3")]);
   const own = await run("find", value, "--file", "acme.yaml");
   expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, but not declared")]);
@@ -175,7 +175,7 @@ it.each([
   ["overwrites an export after confirmation", "", 0, "Wrote "],
   ["refuses to overwrite an export that changed during the prompt", "  - other.example\n", 1, "were changed since you"],
 ])("%s", async (_, addition, expectedCode, message) => {
-  using directory = createSettingsDirectory({ "deny.yaml": SETTINGS });
+  using directory = createTestDirectory({ "deny.yaml": SETTINGS });
   await using sandbox = await startSandbox({ scenario: "acme" });
   const environment = {
     ...ENVIRONMENT,

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter } from "node:path";
 import { expect, it, vi } from "vitest";
-import { COMMAND, commandLine } from "../../support/command-line";
+import { COMMAND, createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { addRemote, type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { unwrapError } from "../../support/unwrap-error";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
@@ -24,10 +24,10 @@ const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.in
 const ADD_COMMAND = ["add", "deny", "evil.example", "--for", "2099-12-31", "--ticket", "INC-1042", "--offline", "--pr"];
 
 it("opens a pull request with gh without exposing the API key", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using remote = addRemote(repository, "git@github.com:acme/settings.git");
   const gh = repository.writeScript("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
-  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
+  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toMatch(
     /^Committed settings\.yaml as \w+ on the new branch (\S+), which is now checked out; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
   );
@@ -43,13 +43,13 @@ it("opens a pull request with gh without exposing the API key", async () => {
 });
 
 it("prints the page to open when gh fails", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = addRemote(repository, "ssh://git@github.com:22/acme/settings.git");
   repository.writeScript(
     "bin/gh",
     "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
   );
-  const email = commandLine(repository.path, environment(repository));
+  const email = createCli(repository.path, environment(repository));
   const refused = await email(...ADD_COMMAND);
   expect(refused.stderr).toContain(
     "It could not be opened for review from here: \\u{1b}[31mnot logged in to https://github.com\n",
@@ -70,10 +70,10 @@ it("prints the page to open when gh fails", async () => {
 });
 
 it("reports what an earlier run did not commit or push", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = addRemote(repository, "git@github.com:acme/settings.git");
   repository.writeScript("bin/gh", "echo https://github.com/acme/settings/pull/7");
-  const email = commandLine(repository.path, environment(repository));
+  const email = createCli(repository.path, environment(repository));
   const alone = await email(...ADD_COMMAND.slice(0, -1));
   expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
   const uncommitted = await email(...ADD_COMMAND);
@@ -98,13 +98,13 @@ it("reports what an earlier run did not commit or push", async () => {
 });
 
 it("opens a merge request with glab", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = addRemote(repository, "git@gitlab.acme.example:mail/settings.git");
   const glab = repository.writeScript(
     "bin/glab",
     `${RECORDING}; echo https://gitlab.acme.example/mail/settings/-/merge_requests/7`,
   );
-  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND);
+  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND);
   expect(run.stderr).toContain("Opened https://gitlab.acme.example/mail/settings/-/merge_requests/7\n");
   expect(run.code).toBe(0);
   expect(readFileSync(`${glab}.args`, "utf8").split("\n")).toEqual([
@@ -119,7 +119,7 @@ it("opens a merge request with glab", async () => {
 });
 
 it("writes nothing while a merge is in progress", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n" });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n" });
   repository.git("switch", "--quiet", "--create", "other");
   repository.write("notes.md", "two\n");
   repository.git("commit", "--quiet", "--all", "--message=two");
@@ -127,7 +127,7 @@ it("writes nothing while a merge is in progress", async () => {
   repository.write("notes.md", "three\n");
   repository.git("commit", "--quiet", "--all", "--message=three");
   expect(() => repository.git("merge", "other")).toThrow();
-  const run = await commandLine(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
+  const run = await createCli(repository.path, environment(repository))(...ADD_COMMAND.slice(0, -1), "--commit");
   expect(run.stderr).toBe(
     "error: A merge is in progress in this repository. Nothing was written. Finish it first: `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
   );
@@ -138,7 +138,7 @@ it("writes nothing while a merge is in progress", async () => {
 it.each(["the command", "all that it started"])(
   "restores file and branch when %s is interrupted during a commit",
   async (what) => {
-    using repository = settingsRepository({ "settings.yaml": SETTINGS });
+    using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
     repository.writeScript(
       ".git/hooks/pre-commit",
       "touch .git/here; n=0; while [ ! -e .git/go ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done",

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { commandLine } from "../../support/command-line";
-import { createSettingsDirectory } from "../../support/settings-directory";
-import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { createCli } from "../../support/cli";
+import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
+import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 const FILES = { "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" };
 const ENVIRONMENT = { PATH: process.env["PATH"] };
 
 const commit = async (repository: SettingsRepository, ...options: string[]) =>
-  await commandLine(repository.path, ENVIRONMENT)(
+  await createCli(repository.path, ENVIRONMENT)(
     "add",
     "deny",
     "evil.example",
@@ -27,7 +27,7 @@ function expectUnchanged(repository: SettingsRepository): void {
 }
 
 it("commits what a pre-commit hook reformats and stages", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
   const run = await commit(repository);
   expect(run.code, run.output).toBe(0);
@@ -38,7 +38,7 @@ it("commits what a pre-commit hook reformats and stages", async () => {
 });
 
 it("keeps previously staged files when a hook stages others", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
   repository.writeScript(
@@ -53,7 +53,7 @@ it("keeps previously staged files when a hook stages others", async () => {
 });
 
 it("reports a change that a hook left unstaged", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/pre-commit", REFORMAT);
   const run = await commit(repository);
   expect(run.stderr).toContain("\nA hook changed settings.yaml without staging it: the commit lacks that change.\n");
@@ -61,7 +61,7 @@ it("reports a change that a hook left unstaged", async () => {
 });
 
 it("restores file, index and branch when a pre-commit hook fails", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.write("staged.md", "two\n");
   repository.git("add", "staged.md");
   repository.writeScript(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
@@ -72,7 +72,7 @@ it("restores file, index and branch when a pre-commit hook fails", async () => {
 });
 
 it("returns to the branch when a post-checkout hook fails", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.writeScript(".git/hooks/post-checkout", "echo no; exit 1");
   const run = await commit(repository);
   expect(run.stderr).toMatch(
@@ -83,7 +83,7 @@ it("returns to the branch when a post-checkout hook fails", async () => {
 });
 
 it("names the other files that a failing hook changed", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   repository.writeScript(
     ".git/hooks/pre-commit",
     "echo two > notes.md; git add notes.md; echo new > new.md; echo no; exit 1",
@@ -97,7 +97,7 @@ it("names the other files that a failing hook changed", async () => {
 });
 
 it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
-  using repository = settingsRepository({ ...FILES, "hooks/commit-msg": "" });
+  using repository = createSettingsRepository({ ...FILES, "hooks/commit-msg": "" });
   repository.writeScript("hooks/commit-msg", "exit 1");
   repository.git("commit", "--quiet", "--all", "--message=hook");
   repository.git("config", "core.hooksPath", "hooks");
@@ -111,7 +111,7 @@ it("returns to a detached HEAD when a core.hooksPath hook fails", async () => {
 });
 
 it("restores everything when the commit can't be signed", async () => {
-  using repository = settingsRepository(FILES);
+  using repository = createSettingsRepository(FILES);
   const program = repository.writeScript(".git/sign", "exit 1");
   repository.git("config", "commit.gpgSign", "true");
   repository.git("config", "gpg.program", program);
@@ -131,12 +131,12 @@ it("restores everything when the commit can't be signed", async () => {
 });
 
 it("leaves a linked worktree clean when its hook reformats files", async () => {
-  using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
-  using parent = createSettingsDirectory({});
+  using repository = createSettingsRepository({ "mail/settings.yaml": SETTINGS });
+  using parent = createTestDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
   repository.writeScript(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
-  const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)("add", "deny", "evil.example", "--commit");
+  const run = await createCli(parent.at("work tree/mail"), ENVIRONMENT)("add", "deny", "evil.example", "--commit");
   expect(run.stderr).toMatch(/; `git switch other` switches back\.\n$/);
   expect(run.code).toBe(0);
   expect(repository.git("-C", worktree, "status", "--porcelain")).toBe("");

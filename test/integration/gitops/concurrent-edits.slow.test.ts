@@ -12,11 +12,11 @@ import {
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { runAtOnce, startCommand } from "../../support/concurrent-commands";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
-import { settingsRepository } from "../../support/settings-repository";
+import { createSettingsRepository } from "../../support/settings-repository";
+import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
 const ENVIRONMENT = runEnvironment();
@@ -29,7 +29,7 @@ function additions(round: number, args: readonly string[] = []) {
 }
 
 it("keeps every entry when processes edit one file concurrently", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   const values = ["bad.example"];
   for (let round = 0; round < 3; round += 1) {
     const runs = await runAtOnce(directory.path, additions(round));
@@ -42,7 +42,7 @@ it("keeps every entry when processes edit one file concurrently", async () => {
 });
 
 it("gives each concurrent commit its own branch", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   const runs = await runAtOnce(repository.path, additions(0, ["--commit"]));
   expect(runs.map(({ code, stderr }) => [code, stderr.split("\n")])).toEqual(
     [0, 0, 0].map((code) => [code, expect.any(Array)]),
@@ -59,7 +59,7 @@ it("gives each concurrent commit its own branch", async () => {
 });
 
 it("waits for the process that is editing the file", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   mkdirSync(directory.at("elsewhere"));
   symlinkSync("../settings.yaml", directory.at("elsewhere/link.yaml"));
   const locks = await FileLocks.acquire([directory.at("settings.yaml")]);
@@ -75,7 +75,7 @@ it("waits for the process that is editing the file", async () => {
 });
 
 it("acquires the lock of a process killed during a commit", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
   repository.writeScript(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
   const killed = startCommand(repository.path, [
     ...["add", "deny", "one.example", "--offline", "--file", "settings.yaml", "--commit"],
@@ -85,7 +85,7 @@ it("acquires the lock of a process killed during a commit", async () => {
   killed.child.kill("SIGKILL");
   await new Promise((done) => killed.child.once("exit", done));
   using _hook = { [Symbol.dispose]: () => rmSync(repository.at(".git/here"), { force: true }) };
-  const next = await commandLine(
+  const next = await createCli(
     repository.path,
     ENVIRONMENT,
   )(...["add", "deny", "two.example", "--offline", "--file", "other.yaml"]);
@@ -94,7 +94,7 @@ it("acquires the lock of a process killed during a commit", async () => {
 });
 
 it("names the process that holds the lock on timeout", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   using _held = await FileLocks.acquire([directory.at("settings.yaml")]);
   await expect(FileLocks.acquire([directory.at("settings.yaml")], { timeoutMs: 0 })).rejects.toMatchObject({
     code: "ERR_SETTINGS_LOCKED",
@@ -103,11 +103,11 @@ it("names the process that holds the lock on timeout", async () => {
 });
 
 it.each(["a file", "a directory"])("refuses to write to %s that is read-only", async (what) => {
-  using directory = createSettingsDirectory({ "settings/settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings/settings.yaml": SETTINGS });
   const file = directory.at("settings/settings.yaml");
   const [readOnly, mode] = what === "a file" ? [file, 0o444] : [directory.at("settings"), 0o555];
   chmodSync(readOnly, mode);
-  const run = commandLine(directory.path, ENVIRONMENT);
+  const run = createCli(directory.path, ENVIRONMENT);
   const added = await run("add", "deny", "evil.example", "--offline", "--file", "settings/settings.yaml");
   chmodSync(directory.at("settings"), 0o755);
   expect(added.code).toBe(1);
@@ -118,9 +118,9 @@ it.each(["a file", "a directory"])("refuses to write to %s that is read-only", a
 });
 
 it("refuses to write to a file with hard links", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   linkSync(directory.at("settings.yaml"), directory.at("baseline.yaml"));
-  const added = await commandLine(directory.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
+  const added = await createCli(directory.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
   expect(added.code).toBe(1);
   expect(added.stderr).toContain("has another name (hard link)");
   expect(added.stderr).toContain("[ERR_SETTINGS_WRITE]");
@@ -129,10 +129,10 @@ it("refuses to write to a file with hard links", async () => {
 });
 
 it("keeps a file's mode and owner", async () => {
-  using directory = createSettingsDirectory({ "settings.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings.yaml": SETTINGS });
   chmodSync(directory.at("settings.yaml"), 0o664);
   const before = statSync(directory.at("settings.yaml"));
-  await commandLine(directory.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
+  await createCli(directory.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
   const { mode, uid, gid } = statSync(directory.at("settings.yaml"));
   expect({ mode, uid, gid }).toEqual({ mode: before.mode, uid: before.uid, gid: before.gid });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FindReport } from "../../../provider/commands/find/find-schema";
 import type { WhyStory } from "../../../provider/gitops/why-schema";
-import { type CommandLine, commandLine } from "../../support/command-line";
+import { type Cli, createCli } from "../../support/cli";
 import { LiteralService } from "../../support/literal-service";
 import { runEnvironment } from "../../support/run-environment";
 
@@ -15,7 +15,7 @@ import { runEnvironment } from "../../support/run-environment";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-covering-"));
 let service: LiteralService;
-let email: CommandLine;
+let email: Cli;
 
 beforeAll(async () => {
   service = await LiteralService.start({
@@ -29,7 +29,7 @@ beforeAll(async () => {
       { list: "allow", entry_type: "domain", value: "bücher.example" },
     ],
   });
-  email = commandLine(directory, {
+  email = createCli(directory, {
     ...runEnvironment(),
     HOME: directory,
     EMAIL_SECURITY_BASE_URL: service.url,
@@ -185,7 +185,7 @@ it.each(["global", "graymail"])("warns about an allow of %s mail that conflicts 
       { list: "deny", value: "evil.example" },
     ],
   });
-  const run = commandLine(directory, {
+  const run = createCli(directory, {
     ...runEnvironment(),
     HOME: directory,
     EMAIL_SECURITY_BASE_URL: both.url,

@@ -1,41 +1,41 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
-import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { runCli } from "../../support/cli";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TABLE = "Domain;Reason;Added\r\nevil.example;INC-7;2020\r\nbad.example;;2021\r\n";
 
 describe("email-security csv import", () => {
   it("creates a settings file that a second import leaves unchanged", async () => {
-    using directory = new LintedDirectory({ "table.csv": TABLE });
+    using directory = createTestDirectory({ "table.csv": TABLE });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
-    expect(await emailSecurity(directory.root, args)).toEqual({
+    expect(await runCli(directory.path, args)).toMatchObject({
       code: 0,
       stdout: "Added 2 rows to settings.yaml.\nIgnored columns: Added.\n",
       stderr: "",
     });
-    const written = readFileSync(directory.path("settings.yaml"), "utf8");
-    const { entries } = readSettings(directory.path("settings.yaml"));
+    const written = readFileSync(directory.at("settings.yaml"), "utf8");
+    const { entries } = readSettings(directory.at("settings.yaml"));
     expect(entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
       "bad.example = deny",
       "evil.example = deny: INC-7",
     ]);
-    expect((await emailSecurity(directory.root, args)).stdout).toBe(
+    expect((await runCli(directory.path, args)).stdout).toBe(
       "Added 0 rows to settings.yaml.\nAlready declared as in the table: 2 rows.\nIgnored columns: Added.\n",
     );
-    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(written);
+    expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(written);
   });
 
   it("adds rows without a list as VIPs with --list vip", async () => {
-    using directory = new LintedDirectory({ "table.csv": "Email\nceo@acme.example\n" });
+    using directory = createTestDirectory({ "table.csv": "Email\nceo@acme.example\n" });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "vip"];
-    expect(await emailSecurity(directory.root, args)).toMatchObject({ code: 0, stderr: "" });
-    expect(readSettings(directory.path("settings.yaml")).vips.map(({ email }) => email)).toEqual(["ceo@acme.example"]);
+    expect(await runCli(directory.path, args)).toMatchObject({ code: 0, stderr: "" });
+    expect(readSettings(directory.at("settings.yaml")).vips.map(({ email }) => email)).toEqual(["ceo@acme.example"]);
   });
 
   it("reports cells that differ from declared entries without changing them", async () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "settings.yaml": `version: 1
 vips: [{ email: ceo@acme.example, comment: Chief }]
 allow:
@@ -46,23 +46,23 @@ deny:
   - bad.example
 `,
     });
-    const before = readFileSync(directory.path("settings.yaml"), "utf8");
-    await emailSecurity(directory.root, ["csv", "export", "--output", "table.csv"]);
+    const before = readFileSync(directory.at("settings.yaml"), "utf8");
+    await runCli(directory.path, ["csv", "export", "--output", "table.csv"]);
     const again = ["csv", "import", "table.csv", "--to", "settings.yaml"];
-    expect(await emailSecurity(directory.root, again)).toEqual({
+    expect(await runCli(directory.path, again)).toMatchObject({
       code: 0,
       stdout: "Added 0 rows to settings.yaml.\nAlready declared as in the table: 5 rows.\n",
       stderr: "",
     });
 
-    const table = readFileSync(directory.path("table.csv"), "utf8")
+    const table = readFileSync(directory.at("table.csv"), "utf8")
       .replace("Phishing", "Phishing, edited")
       .replace("2035-01-31", "31.12.2036")
       .replace("CHG-1", "")
       .replace("graymail", "")
       .replace("Chief", "Chief executive");
-    writeFileSync(directory.path("table.csv"), `${table}"deny","new.example"\r\n`);
-    const { code, stdout, stderr } = await emailSecurity(directory.root, [...again, "--dry-run"]);
+    writeFileSync(directory.at("table.csv"), `${table}"deny","new.example"\r\n`);
+    const { code, stdout, stderr } = await runCli(directory.path, [...again, "--dry-run"]);
     expect({ code, stdout }).toEqual({
       code: 2,
       stdout: "Would add 1 row to settings.yaml.\nAlready declared as in the table: 1 row.\n",
@@ -80,27 +80,27 @@ deny:
       ),
       "",
     ]);
-    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(before);
+    expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(before);
     // With one row for each scope, both are imported.
-    writeFileSync(directory.path("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
-    const two = await emailSecurity(directory.root, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
+    writeFileSync(directory.at("two.csv"), "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n");
+    const two = await runCli(directory.path, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
     expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });
   });
 
   it("keeps the existing file content byte for byte", async () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "table.csv": TABLE,
       "baseline.yaml": "version: 1\ndeny: [bad.example]\n",
       "settings.yaml": "version: 1\ninclude: [baseline.yaml]\n# Ours\ndeny:\n  - other.example # why\n",
     });
     const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
-    const before = readFileSync(directory.path("settings.yaml"), "utf8");
-    const dry = await emailSecurity(directory.root, [...args, "--dry-run"]);
+    const before = readFileSync(directory.at("settings.yaml"), "utf8");
+    const dry = await runCli(directory.path, [...args, "--dry-run"]);
     expect(dry.stdout).toMatch(/^Would add 1 row to settings\.yaml\.\n/);
-    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(before);
-    await emailSecurity(directory.root, args);
-    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toContain(before.trimEnd());
-    expect(readSettings(directory.path("settings.yaml")).entries).toHaveLength(3);
+    expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(before);
+    await runCli(directory.path, args);
+    expect(readFileSync(directory.at("settings.yaml"), "utf8")).toContain(before.trimEnd());
+    expect(readSettings(directory.at("settings.yaml")).entries).toHaveLength(3);
   });
 
   it.each([
@@ -126,8 +126,8 @@ deny:
     ],
   ])("writes nothing for %s", async (_what, table, message) => {
     const settings = "version: 1\nownDomains: [acme.example]\ndeny:\n  - other.example\n";
-    using directory = new LintedDirectory({ "table.csv": table, "settings.yaml": settings });
-    const { code, stdout, stderr } = await emailSecurity(directory.root, [
+    using directory = createTestDirectory({ "table.csv": table, "settings.yaml": settings });
+    const { code, stdout, stderr } = await runCli(directory.path, [
       "csv",
       "import",
       "table.csv",
@@ -136,16 +136,16 @@ deny:
     ]);
     expect(stderr).toMatch(message);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(readFileSync(directory.path("settings.yaml"), "utf8")).toBe(settings);
+    expect(readFileSync(directory.at("settings.yaml"), "utf8")).toBe(settings);
   });
 
   it("writes nothing to an invalid settings file", async () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "table.csv": TABLE,
       "bad.csv": "value\nevil\n",
       "settings.yaml": "version: 1\ndeny: [no]\n",
     });
-    const into = await emailSecurity(directory.root, [
+    const into = await runCli(directory.path, [
       "csv",
       "import",
       "table.csv",
@@ -155,25 +155,25 @@ deny:
       "deny",
     ]);
     expect(into).toMatchObject({ code: 1, stderr: expect.stringContaining("[ERR_SETTINGS_FILE]") });
-    const bad = await emailSecurity(directory.root, ["csv", "import", "bad.csv", "--to", "new.yaml", "--list", "deny"]);
+    const bad = await runCli(directory.path, ["csv", "import", "bad.csv", "--to", "new.yaml", "--list", "deny"]);
     expect(bad.code).toBe(1);
-    expect(existsSync(directory.path("new.yaml"))).toBe(false);
+    expect(existsSync(directory.at("new.yaml"))).toBe(false);
   });
 });
 
 describe("email-security csv export", () => {
   it("exports a table that imports back unchanged", async () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "settings.yaml": 'version: 1\nvips: [ceo@acme.example]\ndeny:\n  - { value: evil.example, comment: "=1;2" }\n',
     });
-    const printed = await emailSecurity(directory.root, ["csv", "export", "--delimiter", ";"]);
+    const printed = await runCli(directory.path, ["csv", "export", "--delimiter", ";"]);
     expect(printed).toMatchObject({ code: 0, stderr: "" });
     expect(printed.stdout).toContain(`"deny";"evil.example";"";"'=1;2";`);
-    await emailSecurity(directory.root, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
-    expect(readFileSync(directory.path("out.csv"), "utf8")).toBe(printed.stdout);
-    await emailSecurity(directory.root, ["csv", "import", "out.csv", "--to", "again.yaml"]);
+    await runCli(directory.path, ["csv", "export", "settings.yaml", "--delimiter", ";", "--output", "out.csv"]);
+    expect(readFileSync(directory.at("out.csv"), "utf8")).toBe(printed.stdout);
+    await runCli(directory.path, ["csv", "import", "out.csv", "--to", "again.yaml"]);
     const content = (file: string) => {
-      const { entries, vips } = readSettings(directory.path(file));
+      const { entries, vips } = readSettings(directory.at(file));
       return [...entries, ...vips].map(({ key, text }) => `${key} = ${text}`);
     };
     expect(content("again.yaml")).toEqual(content("settings.yaml"));
@@ -184,8 +184,8 @@ describe("email-security csv export", () => {
     [["csv", "export", "--delimiter", "ab"]],
     [["csv", "import", "none.csv", "--to", "a.yaml"]],
   ])("fails with an error: %j", async (args) => {
-    using directory = new LintedDirectory();
-    const { code, stdout, stderr } = await emailSecurity(directory.root, args);
+    using directory = createTestDirectory();
+    const { code, stdout, stderr } = await runCli(directory.path, args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^error: /);
   });
@@ -193,8 +193,8 @@ describe("email-security csv export", () => {
 
 it("imports 5,000 CSV rows", async () => {
   const rows = Array.from({ length: 5_000 }, (_one, at) => `host${at}.example,INC-${at}\n`);
-  using directory = new LintedDirectory({ "table.csv": `value,ticket\n${rows.join("")}` });
+  using directory = createTestDirectory({ "table.csv": `value,ticket\n${rows.join("")}` });
   const args = ["csv", "import", "table.csv", "--to", "settings.yaml", "--list", "deny"];
-  expect((await emailSecurity(directory.root, args)).stdout).toBe("Added 5000 rows to settings.yaml.\n");
-  expect(readSettings(directory.path("settings.yaml")).entries).toHaveLength(5_000);
+  expect((await runCli(directory.path, args)).stdout).toBe("Added 5000 rows to settings.yaml.\n");
+  expect(readSettings(directory.at("settings.yaml")).entries).toHaveLength(5_000);
 });

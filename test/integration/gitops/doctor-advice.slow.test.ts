@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
 import { startSandbox } from "../../../provider/sandbox";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 import { canary, Examination, KEY, serve, settings } from "./doctor-fixture";
 
 describe("email-security doctor", () => {
   it("reports no problem for a correct setup", async () => {
     await using sandbox = await startSandbox();
-    await using state = await EmptyDirectory.create();
+    using state = createTestDirectory();
     const environment = {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,

@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
 import { Canary } from "../../support/canary";
-import { COMMAND } from "../../support/command-line";
-import { EmptyDirectory } from "../../support/packed-package";
+import { COMMAND } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
+import { createTestDirectory } from "../../support/test-directory";
 
 export const KEY = "sandbox-acme-ci";
 export const canary = new Canary();
@@ -31,7 +31,7 @@ export class Examination {
     environment: Record<string, string>,
     { files = {}, args = ["--format", "json"] }: { files?: Record<string, string>; args?: string[] } = {},
   ): Promise<Examination> {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     for (const [path, text] of Object.entries(files)) {
       await mkdir(join(directory.path, path, ".."), { recursive: true });
       await writeFile(join(directory.path, path), text);

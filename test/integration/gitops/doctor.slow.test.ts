@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { getInstallationName } from "../../../provider/engine/installed-engines";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./doctor-fixture";
@@ -70,7 +70,7 @@ describe("email-security doctor", () => {
   });
 
   it("reports a trusted certificate for another host", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const certificate = makeCertificate("other.example");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
@@ -100,7 +100,7 @@ describe("email-security doctor", () => {
   });
 
   it("accepts a certificate that the machine trusts", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const certificate = makeCertificate("localhost");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
@@ -245,7 +245,7 @@ describe("email-security doctor", () => {
   });
 
   it("sends requests through the proxy of the environment", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const certificate = makeCertificate("mail-security.example");
     const authority = join(directory.path, "authority.pem");
     await writeFile(authority, certificate.cert);
@@ -282,7 +282,7 @@ describe("email-security doctor", () => {
   });
 
   it("warns about a missing Pulumi CLI", async () => {
-    await using empty = await EmptyDirectory.create();
+    using empty = createTestDirectory();
     const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
@@ -296,7 +296,7 @@ describe("email-security doctor", () => {
   });
 
   it("prints the command that puts a cached engine on PATH", async () => {
-    await using cache = await EmptyDirectory.create();
+    using cache = createTestDirectory();
     const cacheDir = join(cache.path, "it's here");
     const bin = join(cacheDir, "engine", getInstallationName(VERSION), "bin");
     await mkdir(bin, { recursive: true });
@@ -319,7 +319,7 @@ describe("email-security doctor", () => {
   });
 
   it("reports an unusable state backend", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${directory.path}/nothing` });
     expect(examination.of("backend")).toMatchObject({
       health: "fail",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { click } from "../../support/console";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
@@ -71,7 +71,7 @@ esac`,
   }
 
   async run(...args: string[]) {
-    return await commandLine(this.work, {
+    return await createCli(this.work, {
       ...this.env,
       EMAIL_SECURITY_BASE_URL: this.#sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -79,7 +79,7 @@ esac`,
   }
 
   async plan() {
-    return await commandLine(this.work, {
+    return await createCli(this.work, {
       ...this.env,
       EMAIL_SECURITY_BASE_URL: this.#sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",

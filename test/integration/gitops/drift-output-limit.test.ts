@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandRun, commandLine } from "../../support/command-line";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, createCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
 
@@ -12,7 +12,7 @@ const LONG = "c".repeat(200);
 const ADDED = Array.from({ length: 600 }, (_, at) => entry("deny", `added-${at}.example`, LONG));
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -27,7 +27,7 @@ beforeAll(async () => {
       ],
     },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "settings/acme.yaml":
       "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n  - kept.example\n",
     "settings/globex.yaml": "version: 1\nownDomains: [globex.example]\ndeny: []\n",
@@ -39,8 +39,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function drift(tenant: string, ...args: string[]): Promise<CommandRun> {
-  return await commandLine(directory.root, {
+async function drift(tenant: string, ...args: string[]): Promise<CliResult> {
+  return await createCli(directory.path, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: sandbox.tenants.find(({ name }) => name === tenant)?.apiKeys.ci,
@@ -63,7 +63,7 @@ it("shows all drift on a terminal, dangerous drift first", async () => {
 
 it("shows dangerous drift first in an issue", async () => {
   await drift("acme", "--output", "drift.md");
-  const markdown = readFileSync(join(directory.root, "drift.md"), "utf8");
+  const markdown = readFileSync(join(directory.path, "drift.md"), "utf8");
   expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
   const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
   expect(items.slice(0, 2)).toEqual(["- `allow turned.example`", "- `deny gone.example`"]);

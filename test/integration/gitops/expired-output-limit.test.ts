@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
@@ -49,7 +49,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack export"*) cat "${state}" ;; *) echo "$*" >&2; exit 1 ;; esac`,
     );
-    const { code, output, stdout } = await commandLine(toolchain.directory, {
+    const { code, output, stdout } = await createCli(toolchain.directory, {
       ...toolchain.env,
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { runCli } from "../../support/cli";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { isRefused, MUCH } from "./parser-bombs";
 
 /*
@@ -13,9 +13,9 @@ import { isRefused, MUCH } from "./parser-bombs";
 const SECRET = "version: 1\nowner:secret-of-another-project\n";
 
 /** Returns a repository next to a file that it must not be able to read, with or without Git. */
-function repository(files: Readonly<Record<string, string>>, hasGit = true): LintedDirectory {
-  const directory = new LintedDirectory({ "outside/secret.yaml": SECRET, ...prefixed(files) });
-  if (hasGit) mkdirSync(directory.path("repo/.git"));
+function repository(files: Readonly<Record<string, string>>, hasGit = true): TestDirectory {
+  const directory = createTestDirectory({ "outside/secret.yaml": SECRET, ...prefixed(files) });
+  if (hasGit) mkdirSync(directory.at("repo/.git"));
   return directory;
 }
 
@@ -45,21 +45,21 @@ describe("a file outside the repository", () => {
     using directory = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
     let file = "settings/acme.yaml";
     if (way.startsWith("a settings file"))
-      symlinkSync(directory.path("outside/secret.yaml"), directory.path(`repo/${file}`));
+      symlinkSync(directory.at("outside/secret.yaml"), directory.at(`repo/${file}`));
     if (way.startsWith("a folder")) {
-      symlinkSync(directory.path("outside"), directory.path("repo/linked"));
+      symlinkSync(directory.at("outside"), directory.at("repo/linked"));
       file = "linked/secret.yaml";
     }
     if (way === "an include") directory.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
     if (way === "an include that is a link") {
       directory.write(`repo/${file}`, "version: 1\ninclude: [linked.yaml]\n");
-      symlinkSync(directory.path("outside/secret.yaml"), directory.path("repo/settings/linked.yaml"));
+      symlinkSync(directory.at("outside/secret.yaml"), directory.at("repo/settings/linked.yaml"));
     }
     for (const command of [
       ["lint", file],
       ["plan", file],
     ]) {
-      const run = await emailSecurity(directory.path("repo"), command, TENANT);
+      const run = await runCli(directory.at("repo"), command, TENANT);
       expect([command[0], run.code === 0]).toEqual([command[0], false]);
       expect(run.stdout + run.stderr).toMatch(/can't be read: it is (?:a link to a file )?outside/);
       expect(run.stdout + run.stderr).not.toContain("secret-of-another-project");
@@ -68,12 +68,12 @@ describe("a file outside the repository", () => {
 
   it("is not read as a targets file or its settings", async () => {
     using directory = repository({ "settings/acme.yaml": "version: 1\n" }, false);
-    symlinkSync(directory.path("outside/secret.yaml"), directory.path("repo/tenants.yaml"));
-    const linked = await emailSecurity(directory.path("repo"), ["rollout"]);
+    symlinkSync(directory.at("outside/secret.yaml"), directory.at("repo/tenants.yaml"));
+    const linked = await runCli(directory.at("repo"), ["rollout"]);
     expect(linked.stderr).toContain('"tenants.yaml" can\'t be read: it is a link to a file outside its repository');
     expect(linked.stdout + linked.stderr).not.toContain("secret-of-another-project");
     directory.write("repo/others.yaml", TENANTS.replace("settings/{name}", "../outside/secret"));
-    const named = await emailSecurity(directory.path("repo"), ["rollout", "others.yaml"]);
+    const named = await runCli(directory.at("repo"), ["rollout", "others.yaml"]);
     expect(named.stderr).toContain(`settings "../outside/secret.yaml" is outside this file's repository`);
   });
 
@@ -81,29 +81,29 @@ describe("a file outside the repository", () => {
     using directory = repository({ "program/index.ts": "" }, false);
     directory.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
     directory.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
-    const run = await emailSecurity(directory.path("repo/program"), ["lint", "../settings/acme.yaml"]);
-    expect(run).toEqual({ code: 0, stdout: "No findings in 2 files.\n", stderr: "" });
+    const run = await runCli(directory.at("repo/program"), ["lint", "../settings/acme.yaml"]);
+    expect(run).toMatchObject({ code: 0, stdout: "No findings in 2 files.\n", stderr: "" });
   });
 });
 
 describe("a path that isn't a regular file", () => {
   it("is reported instead of being read", async () => {
     using directory = repository({ "settings/acme.yaml": "version: 1\n" });
-    execFileSync("mkfifo", [directory.path("repo/settings/pipe.yaml")]);
-    symlinkSync("/dev/zero", directory.path("repo/settings/zero.yaml"));
-    symlinkSync("/proc/self/environ", directory.path("repo/settings/environ.yaml"));
-    expect(await emailSecurity(directory.path("repo"), ["lint", "settings/acme.yaml"])).toEqual({
+    execFileSync("mkfifo", [directory.at("repo/settings/pipe.yaml")]);
+    symlinkSync("/dev/zero", directory.at("repo/settings/zero.yaml"));
+    symlinkSync("/proc/self/environ", directory.at("repo/settings/environ.yaml"));
+    expect(await runCli(directory.at("repo"), ["lint", "settings/acme.yaml"])).toMatchObject({
       code: 0,
       stdout: "No findings in 1 file.\n",
       stderr: "",
     });
-    const all = await emailSecurity(directory.path("repo"), ["lint"]);
+    const all = await runCli(directory.at("repo"), ["lint"]);
     expect(all.code).toBe(2);
     expect(all.stdout).toMatch(/settings\/environ\.yaml:1:1 error: .* it is a link to a file outside/);
     expect(all.stdout).toMatch(/settings\/pipe\.yaml:1:1 error: .* it isn't a regular file/);
     expect(all.stdout).toMatch(/settings\/zero\.yaml:1:1 error: .* it is a link to a file outside/);
-    execFileSync("mkfifo", [directory.path("repo/Pulumi.yaml")]);
-    const doctor = await emailSecurity(directory.path("repo"), ["doctor"]);
+    execFileSync("mkfifo", [directory.at("repo/Pulumi.yaml")]);
+    const doctor = await runCli(directory.at("repo"), ["doctor"]);
     expect(doctor.code).toBe(1);
     // The engine would block until something writes to the pipe.
     expect(doctor.stdout).toMatch(

@@ -6,11 +6,11 @@ import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { actionlint } from "../../support/actionlint";
-import { type CommandRun, commandLine } from "../../support/command-line";
+import { type CliResult, createCli } from "../../support/cli";
 import { runStep } from "../../support/github/workflow-run";
 import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
-import { createSettingsDirectory } from "../../support/settings-directory";
-import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
+import { createTestDirectory } from "../../support/test-directory";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
 const { PATH, HOME } = process.env;
@@ -18,8 +18,8 @@ const ENVIRONMENT = { PATH, HOME, NO_COLOR: "1" };
 const DIRECTORY = "infra/my mail";
 const APP = { "app.txt": "one\n" };
 
-const init = async (directory: string, ...args: string[]): Promise<CommandRun> =>
-  await commandLine(directory, ENVIRONMENT)("init", ...args);
+const init = async (directory: string, ...args: string[]): Promise<CliResult> =>
+  await createCli(directory, ENVIRONMENT)("init", ...args);
 
 /** Returns the untracked files. */
 function untracked(repository: SettingsRepository): string[] {
@@ -28,7 +28,7 @@ function untracked(repository: SettingsRepository): string[] {
 }
 
 /** Returns the printed command to type, without its explanation. */
-function stepOf({ stdout }: CommandRun, command: string): string {
+function stepOf({ stdout }: CliResult, command: string): string {
   const [, step = ""] = new RegExp(`^ {2}(.*\\b${command}\\b.*?)(?: {2}#.*)?$`, "m").exec(stdout) ?? [];
   return step;
 }
@@ -54,7 +54,7 @@ const TOP = [
 ];
 
 it("writes CI and host files to the top of the repository", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   const run = await init(repository.path, DIRECTORY, "--name", "acme");
   expect(run.code, run.output).toBe(0);
   const written = untracked(repository);
@@ -72,7 +72,7 @@ it("writes CI and host files to the top of the repository", async () => {
 });
 
 it("runs the workflows in the directory, for its settings only", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   const workflows = workflowsIn(repository);
   for (const file of ["merge", "review"])
@@ -102,7 +102,7 @@ it("runs the workflows in the directory, for its settings only", async () => {
 });
 
 it.skipIf(missingZizmor)("adds no zizmor findings to the example workflows", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   const audits = async (directory: string): Promise<unknown[]> =>
     (await zizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
@@ -114,7 +114,7 @@ it.each([
   ["own=yes\n", ".github/workflows/email-security-acme-merge.yml"],
   ["", "app.txt"],
 ])("outputs %j for a pull request that changes %s", async (wanted, file) => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   repository.git("add", "--all");
   repository.git("commit", "--quiet", "--message=init");
@@ -133,11 +133,11 @@ it.each([
 });
 
 it("writes SARIF paths relative to the repository root", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme");
   const file = `${DIRECTORY}/settings/acme.yaml`;
   repository.write(file, `${readFileSync(repository.at(file), "utf8")}deny: [com]\n`);
-  const email = commandLine(repository.at(DIRECTORY), ENVIRONMENT);
+  const email = createCli(repository.at(DIRECTORY), ENVIRONMENT);
   const run = await email("lint", "--no-approvals", "--output", "lint.sarif");
   expect(run.code).toBe(2);
   expect(readFileSync(repository.at(`${DIRECTORY}/lint.sarif`), "utf8")).toContain(
@@ -146,7 +146,7 @@ it("writes SARIF paths relative to the repository root", async () => {
 });
 
 it("includes a GitLab pipeline with only its own jobs", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "gitlab");
   const read = (file: string) => parse(readFileSync(repository.at(file), "utf8")) as Record<string, unknown>;
   const top = read(".gitlab-ci.yml");
@@ -170,7 +170,7 @@ it("includes a GitLab pipeline with only its own jobs", async () => {
 
 it("keeps existing files at the top and prints lines to add", async () => {
   const owners = "/.github/ @acme/platform\n";
-  using repository = settingsRepository({
+  using repository = createSettingsRepository({
     ...APP,
     ".github/CODEOWNERS": owners,
     ".gitlab-ci.yml": "stages: [build]\n",
@@ -189,7 +189,7 @@ it("keeps existing files at the top and prints lines to add", async () => {
 });
 
 it("uses separate names for two directories of one repository", async () => {
-  using repository = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
   await init(repository.path, "mail/acme");
   const { code, output } = await init(repository.path, "mail/initech");
   expect(code, output).toBe(0);
@@ -209,7 +209,7 @@ it("uses separate names for two directories of one repository", async () => {
 
 it("writes nothing if a workflow of that name exists", async () => {
   const workflow = ".github/workflows/email-security-acme-merge.yml";
-  using repository = settingsRepository({ ...APP, [workflow]: "mine\n" });
+  using repository = createSettingsRepository({ ...APP, [workflow]: "mine\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(/in the way in "\."\. .* or another name \(--name\)\. \[ERR_INIT\]\n/);
@@ -219,7 +219,7 @@ it("writes nothing if a workflow of that name exists", async () => {
 });
 
 it("makes an ignored directory its own repository", async () => {
-  using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
+  using repository = createSettingsRepository({ ...APP, ".gitignore": "/mail/\n" });
   const run = await init(repository.path, "mail", "--name", "acme");
   expect(run.stdout).toContain(
     "\nThe git repository . ignores this directory, so the directory becomes its own repository.\n",
@@ -230,8 +230,8 @@ it("makes an ignored directory its own repository", async () => {
 });
 
 it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => {
-  using repository = settingsRepository(APP);
-  using other = settingsRepository(APP);
+  using repository = createSettingsRepository(APP);
+  using other = createSettingsRepository(APP);
   const top = repository.at("part");
   if (kind === "worktree") repository.git("worktree", "add", "--quiet", "-b", "other", top);
   else repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.path, "part");
@@ -242,7 +242,7 @@ it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => 
 });
 
 it("uses unprefixed names at the top of a repository", async () => {
-  using repository = settingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
+  using repository = createSettingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
   const run = await init(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
   expect(run.stdout).toContain("\n  git add .\n");
@@ -253,7 +253,7 @@ it("uses unprefixed names at the top of a repository", async () => {
 it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
   "rejects a directory name that is unsafe in a pipeline: %j",
   async (name) => {
-    using repository = settingsRepository(APP);
+    using repository = createSettingsRepository(APP);
     const run = await init(repository.path, name, "--name", "acme");
     expect(run.code).toBe(1);
     expect(run.stderr).toContain("can't refer to the directory");
@@ -262,7 +262,7 @@ it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
 );
 
 it("quotes the directory in the commands to run next", async () => {
-  using directory = createSettingsDirectory({});
+  using directory = createTestDirectory({});
   const run = await init(directory.path, "my $mail", "--name", "acme");
   expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
 });

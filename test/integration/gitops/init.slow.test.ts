@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
 import { actionlint } from "../../support/actionlint";
-import { commandLine } from "../../support/command-line";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createCli } from "../../support/cli";
 import { GITOPS } from "../../support/pipeline-files";
 import { runEnvironment } from "../../support/run-environment";
+import { createTestDirectory } from "../../support/test-directory";
 
 /** The command as built, with the template in the package. */
 const cliIn = (directory: string, environment: Record<string, string> = {}) =>
-  commandLine(directory, { ...runEnvironment(), NO_COLOR: "1", ...environment });
+  createCli(directory, { ...runEnvironment(), NO_COLOR: "1", ...environment });
 
 async function filesIn(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
@@ -23,7 +23,7 @@ async function filesIn(directory: string): Promise<string[]> {
 
 describe("email-security init", () => {
   it("writes the example's files under the tenant's name", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const { code, stdout } = await cliIn(directory.path)("init", "initech");
     expect(code).toBe(0);
     const written = await filesIn(join(directory.path, "initech"));
@@ -46,7 +46,7 @@ describe("email-security init", () => {
   });
 
   it("writes empty settings that pass lint", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await cliIn(directory.path)("init", ".", "--name", "initech");
     const lint = await cliIn(directory.path)("lint");
     expect(lint).toMatchObject({ code: 0, stdout: "No findings in 2 files.\n" });
@@ -58,7 +58,7 @@ describe("email-security init", () => {
   });
 
   it("writes a README example that passes lint", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const cli = cliIn(directory.path);
     await cli("init", ".", "--name", "initech");
     const readme = await readFile(join(directory.path, "README.md"), "utf8");
@@ -72,7 +72,7 @@ describe("email-security init", () => {
   });
 
   it("configures editor, hook and pipelines for nested settings files", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const cli = cliIn(directory.path);
     await cli("init", ".", "--name", "initech");
     for (const [file, wanted] of [
@@ -90,7 +90,7 @@ describe("email-security init", () => {
   });
 
   it("writes commented settings that are valid when uncommented", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await cliIn(directory.path)("init", ".", "--name", "acme");
     for (const name of ["acme", "baseline"]) {
       const file = join(directory.path, `settings/${name}.yaml`);
@@ -112,7 +112,7 @@ describe("email-security init", () => {
     ["gitlab", false, true],
     ["none", false, false],
   ])("writes only the requested pipelines: %s", async (ci, hasGitHub, hasGitLab) => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     expect((await cliIn(directory.path)("init", ".", "--name", "initech", "--ci", ci)).code).toBe(0);
     const files = await filesIn(directory.path);
     expect(files.includes(".github/workflows/merge.yml")).toBe(hasGitHub);
@@ -128,7 +128,7 @@ describe("email-security init", () => {
   });
 
   it("names existing files instead of overwriting them", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await mkdir(join(directory.path, "settings"));
     await writeFile(join(directory.path, "settings/initech.yaml"), "mine\n");
     await writeFile(join(directory.path, "README.md"), "mine\n");
@@ -142,7 +142,7 @@ describe("email-security init", () => {
   });
 
   it("keeps unrelated files in the directory", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await writeFile(join(directory.path, "notes.txt"), "mine\n");
     // The note about a configured tenant that wasn't read; nothing listens at this address.
     const environment = { EMAIL_SECURITY_BASE_URL: "https://127.0.0.1:9", EMAIL_SECURITY_API_KEY: "k" };
@@ -158,7 +158,7 @@ describe("email-security init", () => {
   it.each(["Initech", "../elsewhere", "baseline", "a b", "-x", ""])(
     "rejects an invalid tenant name: %j",
     async (name) => {
-      await using directory = await EmptyDirectory.create();
+      using directory = createTestDirectory();
       const { code, stderr } = await cliIn(directory.path)("init", ".", `--name=${name}`);
       expect(code).toBe(1);
       expect(stderr).toContain("isn't a valid tenant name");
@@ -168,7 +168,7 @@ describe("email-security init", () => {
 
   it("declares what the tenant holds with --from-tenant", async () => {
     await using sandbox = await startSandbox();
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const cli = cliIn(directory.path, {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",

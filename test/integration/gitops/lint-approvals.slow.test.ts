@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { by, change, entry, old, tenant } from "../../support/approved-change";
-import { emailSecurity } from "../../support/command";
+import { runCli } from "../../support/cli";
 
 const AS_OF = ["--today", "2026-11-23"];
 
@@ -11,12 +11,12 @@ describe("email-security lint with a policy that requires approvals", () => {
   it("requires --approvals or --no-approvals", async () => {
     using made = change(by("Tomas Lindqvist"));
     const { path } = made.history;
-    const refused = await emailSecurity(path, ["lint", ...AS_OF]);
+    const refused = await runCli(path, ["lint", ...AS_OF]);
     expect(refused.code).toBe(2);
     expect(refused.stdout).toMatch(
       /^settings\/acme\.yaml:1:1 error: the policy for "settings\/acme\.yaml" requires proof of approval \(requireApproval\), but no approvals were given\. In a pipeline, run `lint --approvals FILE --base REVISION --author LOGIN`; on your own machine, run `lint --no-approvals`, which leaves the check to the pipeline \(approval-unchecked\)\n/,
     );
-    const left = await emailSecurity(path, ["lint", "--no-approvals", ...AS_OF]);
+    const left = await runCli(path, ["lint", "--no-approvals", ...AS_OF]);
     expect(left.code).toBe(0);
     expect(left.stdout).toMatch(/The pipeline checks the approvals\.\n$/);
   });
@@ -25,17 +25,17 @@ describe("email-security lint with a policy that requires approvals", () => {
     using made = change(by("Tomas Lindqvist"));
     made.history.write("reviews.json", review("tomas-l", made.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
-    const { code, stdout } = await emailSecurity(made.history.path, args);
+    const { code, stdout } = await runCli(made.history.path, args);
     expect(stdout).toMatch(/ in 2 files\. Approvals: 1 checked, 1 unchanged\.\n$/);
     expect(code).toBe(0);
 
     made.history.write("reviews.json", review("mei", made.head));
-    const json = await emailSecurity(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
+    const json = await runCli(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
     expect(report.approvals).toEqual({ checked: 1, unchanged: 1, notRequired: 0 });
     expect(report.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
-    const sarif = await emailSecurity(made.history.path, [...args, "--format", "sarif"]);
+    const sarif = await runCli(made.history.path, [...args, "--format", "sarif"]);
     expect(JSON.parse(sarif.stdout)).toMatchObject({
       runs: [{ results: expect.arrayContaining([expect.objectContaining({ ruleId: "approval-unproven" })]) }],
     });
@@ -46,13 +46,13 @@ describe("email-security lint with a policy that requires approvals", () => {
     using made = change({ "settings/acme.yaml": tenant(old, entry({ approvedBy: "##[group]Tom" })) });
     made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
-    const refused = await emailSecurity(made.history.path, args);
+    const refused = await runCli(made.history.path, args);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("[ERR_APPROVALS]");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not come.
     expect(refused.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
     made.history.write("reviews.json", "[]");
-    const { stdout } = await emailSecurity(made.history.path, args);
+    const { stdout } = await runCli(made.history.path, args);
     expect(stdout).toContain(
       "error: approvedBy contains text that a terminal, Pulumi or a build pipeline would interpret",
     );
@@ -67,7 +67,7 @@ describe("email-security lint with a policy that requires approvals", () => {
     [["--no-approvals", "--author", "dana"]],
   ])("rejects an incomplete set of approval options: %j", async (args) => {
     using made = change(by("Tomas Lindqvist"));
-    const { code, stdout, stderr } = await emailSecurity(made.history.path, ["lint", ...args]);
+    const { code, stdout, stderr } = await runCli(made.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--approvals, --base and --author must be used together");
   });

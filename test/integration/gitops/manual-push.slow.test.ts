@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { type CommandRun, commandLine } from "../../support/command-line";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
-import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { type CliResult, createCli } from "../../support/cli";
+import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 const ENVIRONMENT = { PATH: process.env["PATH"] };
@@ -11,15 +11,15 @@ const ADD = ["add", "deny", "evil.example", "--ticket=INC-2", "--pr"];
 const BRANCH = "email-security/deny-evil.example-inc-2";
 
 /** Adds a bare repository in a directory as a remote of this name. */
-function addRemote(repository: SettingsRepository, name: string): SettingsDirectory {
-  const remote = createSettingsDirectory({});
+function addRemote(repository: SettingsRepository, name: string): TestDirectory {
+  const remote = createTestDirectory({});
   repository.git("init", "--quiet", "--bare", remote.path);
   repository.git("remote", "add", "--", name, remote.path);
   return remote;
 }
 
 /** Returns the commands that a message shows. */
-function commandsOf({ stderr }: CommandRun): string[] {
+function commandsOf({ stderr }: CliResult): string[] {
   return [...stderr.matchAll(/`([^`]*)`/g)].map(([, command = ""]) => command);
 }
 
@@ -28,7 +28,7 @@ function shell(directory: string, command = ""): void {
   execFileSync("sh", ["-c", command], { cwd: directory, stdio: "pipe" });
 }
 
-function branchesAt(remote: SettingsDirectory): string {
+function branchesAt(remote: TestDirectory): string {
   return execFileSync("git", ["--git-dir", remote.path, "for-each-ref", "--format=%(refname:short)"], {
     encoding: "utf8",
   });
@@ -42,11 +42,11 @@ it.each([
   ["a pre-push hook", ".git/hooks/pre-push"],
   ["the remote", "hooks/pre-receive"],
 ])("shows a push command that works once %s accepts the push", async (_what, hook) => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   const program = hook.startsWith(".git") ? repository.at(hook) : remote.at(hook);
   writeFileSync(program, "#!/bin/sh\necho not today >&2\nexit 1\n", { mode: 0o755 });
-  const run = await commandLine(repository.path, ENVIRONMENT)(...ADD);
+  const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   const command = `git push --set-upstream origin ${BRANCH}`;
   expect(run.stderr).toContain(
     `error: The commit is on the branch ${BRANCH}. It could not be pushed, for the reason below. To push it, run \`${command}\`, and open it for review. [ERR_GIT]\n`,
@@ -56,7 +56,7 @@ it.each([
   expect(() => shell(repository.path, command)).toThrow();
   rmSync(program);
 
-  const again = await commandLine(repository.path, ENVIRONMENT)(...ADD);
+  const again = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(commandsOf(again)).toEqual([command]);
   shell(repository.path, command);
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
@@ -64,10 +64,10 @@ it.each([
 });
 
 it("shows commands to add a missing remote and push", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
-  using remote = createSettingsDirectory({});
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
+  using remote = createTestDirectory({});
   repository.git("init", "--quiet", "--bare", remote.path);
-  const email = commandLine(repository.path, ENVIRONMENT);
+  const email = createCli(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
   expect(run.stderr).toContain("It was not pushed: this repository has no remote. Add one with ");
   const commands = commandsOf(run);
@@ -81,10 +81,10 @@ it("shows commands to add a missing remote and push", async () => {
 });
 
 it("shows a shell-quoted push command for each remote", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using one = addRemote(repository, "back'up$(id)");
   using other = addRemote(repository, "mirror");
-  const run = await commandLine(repository.path, ENVIRONMENT)(...ADD);
+  const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("this repository has several remotes, none of them named origin. Choose one");
   const commands = commandsOf(run);
   expect(commands).toHaveLength(2);
@@ -95,7 +95,7 @@ it("shows a shell-quoted push command for each remote", async () => {
 });
 
 it("pushes to the upstream remote of an oddly named branch", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using _origin = addRemote(repository, "origin");
   using fork = addRemote(repository, "fork");
   const odd = "it's-$(id);#1";
@@ -103,7 +103,7 @@ it("pushes to the upstream remote of an oddly named branch", async () => {
   // A tag of the same name makes the branch's short name ambiguous.
   repository.git("tag", odd);
   repository.git("push", "--quiet", "--set-upstream", "fork", `refs/heads/${odd}`);
-  const run = await commandLine(repository.path, ENVIRONMENT)(...ADD);
+  const run = await createCli(repository.path, ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("\nPushed to fork.\n");
   expect(branchesAt(fork)).toContain(`${BRANCH}\n`);
   shell(repository.path, commandsOf(run)[0]);
@@ -111,13 +111,13 @@ it("pushes to the upstream remote of an oddly named branch", async () => {
 });
 
 it("shows push commands that work from outside the repository", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   const odd = "email-security/it's-$(id)";
   repository.git("switch", "--quiet", "--create", odd);
   repository.git("commit", "--quiet", "--allow-empty", "--message=mine");
-  using outside = createSettingsDirectory({});
-  const run = await commandLine(
+  using outside = createTestDirectory({});
+  const run = await createCli(
     outside.path,
     ENVIRONMENT,
   )(...["add", "deny", "bad.example", "--ticket=INC-1", "--pr", "--file", repository.at("settings.yaml")]);
@@ -128,18 +128,18 @@ it("shows push commands that work from outside the repository", async () => {
 });
 
 it("shows how to rename a branch whose name the remote already has", async () => {
-  using repository = settingsRepository({ "settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
   repository.git("push", "--quiet", "origin", `main:${BRANCH}`, "main");
   // After the last fetch, another clone creates its own branch of this name.
-  using other = createSettingsDirectory({});
+  using other = createTestDirectory({});
   repository.git("clone", "--quiet", "--branch", BRANCH, remote.path, other.at("clone"));
   const commit = ["-c", "user.name=Lee", "-c", "user.email=lee@acme.example", "commit", "--quiet"];
   repository.git("-C", other.at("clone"), ...commit, "--allow-empty", "--message=theirs");
   repository.git("-C", other.at("clone"), "push", "--quiet");
   repository.git("update-ref", "-d", `refs/remotes/origin/${BRANCH}`);
 
-  const email = commandLine(repository.path, ENVIRONMENT);
+  const email = createCli(repository.path, ENVIRONMENT);
   const run = await email(...ADD);
   expect(run.stderr).toContain("origin has another branch of this name. Rename yours with `git branch --move ");
   const commands = commandsOf(run);
@@ -151,12 +151,12 @@ it("shows how to rename a branch whose name the remote already has", async () =>
 });
 
 it("pushes from a detached HEAD in a linked worktree", async () => {
-  using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
+  using repository = createSettingsRepository({ "mail/settings.yaml": SETTINGS });
   using remote = addRemote(repository, "origin");
-  using parent = createSettingsDirectory({});
+  using parent = createTestDirectory({});
   const worktree = parent.at("work tree");
   repository.git("worktree", "add", "--quiet", "--detach", worktree);
-  const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)(...ADD);
+  const run = await createCli(parent.at("work tree/mail"), ENVIRONMENT)(...ADD);
   expect(run.stderr).toContain("which is now checked out.\nPushed to origin.\n");
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
 });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { runCli } from "../../support/cli";
+import { createTestDirectory } from "../../support/test-directory";
 
 const MANY_BYTES = 5 * 1024 * 1024;
 
@@ -17,10 +17,10 @@ export const MUCH: readonly (readonly [what: string, piece: string, message: str
 
 /** Asserts that lint rejects the file within the memory of a small machine. */
 export async function isRefused([, piece, reason, head = ""]: (typeof MUCH)[number]): Promise<void> {
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "acme.yaml": head + piece.repeat(Math.floor(MANY_BYTES / piece.length)),
   });
-  const { code, stdout } = await emailSecurity(directory.root, ["lint", "acme.yaml"], {
+  const { code, stdout } = await runCli(directory.path, ["lint", "acme.yaml"], {
     NODE_OPTIONS: "--max-old-space-size=900",
   });
   expect([code, stdout]).toEqual([2, expect.stringContaining(reason)]);

@@ -8,7 +8,6 @@ import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
 import { RECEIVER_ADDRESS_VARIABLES, WEBHOOK_SECRET_VARIABLE } from "../../../provider/rollout/notify/receivers";
 import { actionlint } from "../../support/actionlint";
-import { EmptyDirectory } from "../../support/packed-package";
 import {
   GITOPS,
   type GitLabJob,
@@ -20,6 +19,7 @@ import {
   type WorkflowJob,
   workflow,
 } from "../../support/pipeline-files";
+import { createTestDirectory } from "../../support/test-directory";
 
 const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
   Object.entries(workflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
@@ -55,7 +55,7 @@ describe("the GitHub pipeline", () => {
   });
 
   it("has actionlint findings when it is broken", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     await cp(GITOPS, directory.path, { recursive: true });
     const file = join(directory.path, ".github/workflows/merge.yml");
     const text = await readFile(file, "utf8");
@@ -162,7 +162,7 @@ describe("the GitLab pipeline", () => {
   });
 
   it.each(["gitops", "rollout"])("installs Pulumi without exposing a secret: %s", async (name) => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const commands = join(directory.path, "commands");
     await mkdir(commands);
     for (const program of ["npm", "curl", "tar", "apt-get"]) {

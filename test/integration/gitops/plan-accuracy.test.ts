@@ -20,7 +20,7 @@ import { keyOf } from "../../support/model/program";
 import { canonical, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
 import { getPropertyOptions, sized, timeLimit } from "../../support/scale";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { InProcessProvider } from "./in-process-provider";
 import {
   aSettingsEdit,
@@ -156,7 +156,7 @@ it.each([
 );
 
 async function play(story: readonly Chapter[], company: Company, begin: Begin): Promise<void> {
-  using directory = createSettingsDirectory({});
+  using directory = createTestDirectory({});
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
   const scene = new Scene(company, client, directory, begin);
   try {
@@ -178,13 +178,13 @@ class Scene {
   readonly log: string[] = [];
   readonly #company: Company;
   readonly #client: SettingsClient;
-  readonly #directory: SettingsDirectory;
+  readonly #directory: TestDirectory;
   readonly #begin: Begin;
   readonly #run: { provider: ServesRuns };
   readonly #lists: Readonly<Record<Kind, ManagedResource>>;
   #declared: DeclaredSettings = NOTHING_DECLARED;
 
-  constructor(company: Company, client: SettingsClient, directory: SettingsDirectory, begin: Begin) {
+  constructor(company: Company, client: SettingsClient, directory: TestDirectory, begin: Begin) {
     this.#company = company;
     this.#client = client;
     this.#directory = directory;

@@ -4,7 +4,7 @@ import { SettingsClient } from "../../../provider/client";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
 import { renderPlanText } from "../../../provider/plan/render/plan-text";
 import { startSandbox } from "../../../provider/sandbox";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 import { terminalPicture } from "./terminal-picture";
 
 const NOW = new Date("2026-11-21T09:30:00Z");
@@ -26,7 +26,7 @@ deny:
 it("prints a plan that matches the README picture", async () => {
   await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-  using directory = createSettingsDirectory({ "settings/acme.yaml": SETTINGS });
+  using directory = createTestDirectory({ "settings/acme.yaml": SETTINGS });
   const plan = await planFiles(directory.at("settings/acme.yaml"), {
     client,
     now: () => NOW,

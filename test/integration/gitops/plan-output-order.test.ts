@@ -2,16 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandRun, commandLine } from "../../support/command-line";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, createCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* Output of the built `email-security plan` for a very long plan. */
 
 const numbered = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -27,7 +27,7 @@ beforeAll(async () => {
       ],
     },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "settings/acme.yaml": `version: 1
 allow:
   - turned.example
@@ -41,8 +41,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function plan(...args: string[]): Promise<CommandRun> {
-  return await commandLine(directory.root, {
+async function plan(...args: string[]): Promise<CliResult> {
+  return await createCli(directory.path, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
@@ -72,7 +72,7 @@ it("shows dangerous changes first on a terminal", async () => {
 
 it("shows dangerous changes first in a pull request comment", async () => {
   await plan("--output", "plan.md");
-  const markdown = readFileSync(join(directory.root, "plan.md"), "utf8");
+  const markdown = readFileSync(join(directory.path, "plan.md"), "utf8");
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
   expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   expect(rows[1]).toMatch(/^\| `\+` add allow<br>`zz-new\.example`/);

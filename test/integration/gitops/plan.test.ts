@@ -13,9 +13,9 @@ import { buildObservedState, readObservedState } from "../../../provider/plan/ob
 import type { Plan, PlanChange } from "../../../provider/plan/plan";
 import { readPlanFile } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 const NOTHING: StackLists = { entries: { content: {} }, vips: { content: {} } };
@@ -32,7 +32,7 @@ async function tenant(rows: readonly object[] = [], vips: readonly string[] = []
     sandbox,
     console,
     async plan(text: string, known?: StackLists, stack?: string): Promise<Plan> {
-      using directory = createSettingsDirectory({ "acme.yaml": text });
+      using directory = createTestDirectory({ "acme.yaml": text });
       const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
       const observed = await readObservedState(client);
       return makePlan({
@@ -225,7 +225,7 @@ deny: []
     expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
       { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
     ]);
-    using directory = createSettingsDirectory({ "acme.yaml": text });
+    using directory = createTestDirectory({ "acme.yaml": text });
     const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
     const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
     const observed = await readObservedState(client);
@@ -275,7 +275,7 @@ deny: []
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
     const [vip] = (await client.vipEmployees.list()).items;
     const row = (await client.allowDenyEntries.list({ list: "deny" })).items[0];
-    using directory = createSettingsDirectory({
+    using directory = createTestDirectory({
       "acme.yaml": `version: 1\nownDomains: [acme.example]\nallow: [${row?.value}]\n`,
     });
     const plan = await planFiles(directory.at("acme.yaml"), { client });
@@ -446,7 +446,7 @@ describe("a plan digest", () => {
       part: "digest",
       message: expect.stringContaining("earlier release"),
     });
-    using directory = createSettingsDirectory({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
+    using directory = createTestDirectory({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
     expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: directory.at("plan.json") })).toThrow(
       "was created by an earlier release",
     );
@@ -488,8 +488,8 @@ describe("a plan with mail evidence", () => {
 
   it("is refused for a danger without acceptRisk", async () => {
     const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
-    using directory = createSettingsDirectory({});
-    const email = commandLine(directory.at("."), {
+    using directory = createTestDirectory({});
+    const email = createCli(directory.at("."), {
       ...runEnvironment(),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -549,7 +549,7 @@ describe("a plan with mail evidence", () => {
     await client.close();
     const known: StackLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
     const alarmOf = (text: string): Partial<PlanChange> => {
-      using directory = createSettingsDirectory({
+      using directory = createTestDirectory({
         "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
       });
       const settings = readSettings(directory.at("acme.yaml"), { today: TODAY });
@@ -582,7 +582,7 @@ describe("a plan with mail evidence", () => {
       );
     const sender = stopped[0]?.sender_email ?? "";
     const from = stopped.filter((threat) => threat.sender_email === sender);
-    using directory = createSettingsDirectory({
+    using directory = createTestDirectory({
       "acme.yaml": `version: 1\ndeny: [zzz.example]\nallow: [${JSON.stringify(sender)}, aaa.example]\n`,
     });
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory } from "../../support/settings-directory";
-import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
+import { createTestDirectory } from "../../support/test-directory";
 
 /*
  * `email-security review keep`, `extend` and `drop` through the real command and git.
@@ -26,7 +26,7 @@ const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).to
 const TODAY = inDays(0);
 
 function repository() {
-  const directory = settingsHistory();
+  const directory = createSettingsRepository();
   directory.commit("Begin", {
     "settings.yaml": SETTINGS,
     "base.yaml": "version: 1\ndeny:\n  - base.example\n",
@@ -37,7 +37,7 @@ function repository() {
 
 it("records the git user as the reviewer of a decision", async () => {
   using directory = repository();
-  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
   expect(kept.stderr).toMatch(/^Committed settings\.yaml as \w+ on the new branch email-security\/keep-/);
   expect(kept.code).toBe(0);
@@ -63,7 +63,7 @@ it("records the git user as the reviewer of a decision", async () => {
 
 it("hides decided entries until they are due again", async () => {
   using directory = repository();
-  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const review = async (...args: string[]): Promise<[number, string]> => {
     const { code, stdout } = await email("review", "--offline", ...args);
     return [code, stdout.split("\n\n")[0] ?? ""];
@@ -88,10 +88,10 @@ it("hides decided entries until they are due again", async () => {
 
 it("exits with 2 when part of the mail was not read", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     "settings.yaml": 'version: 1\nlists: { entries: { ignore: ["*"] }, vips: { ignore: ["*"] } }\n',
   });
-  const email = commandLine(directory.path, {
+  const email = createCli(directory.path, {
     ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -112,7 +112,7 @@ it("exits with 2 when part of the mail was not read", async () => {
 
 it("writes nothing for an invalid decision", async () => {
   using directory = repository();
-  const email = commandLine(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  const email = createCli(directory.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
     [

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { reviewSchema } from "../../../provider/commands/review/review-schema";
 import { startSandbox } from "../../../provider/sandbox";
-import { emailSecurity } from "../../support/command";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { runCli } from "../../support/cli";
+import { createTestDirectory } from "../../support/test-directory";
 
 /* `email-security review` through the real command, against the sandbox. */
 
@@ -21,12 +21,12 @@ it("reads the lists and the mail once", async () => {
         verdict === "malicious" && Date.parse(time) > lately && /@(?!.*acme)/.test(from) && !listed.has(from),
     );
   const sender = bad?.sender_email ?? "";
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     "settings.yaml": `version: 1\nallow:\n  - { value: ${sender}, owner: Dana, expires: ${soon} }\n`,
   });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const files = ["--output", "r.html", "--output", "r.csv", "--output", "r.md"] as const;
-  const first = await emailSecurity(directory.path, ["review", "--output", "json=-", ...files], environment);
+  const first = await runCli(directory.path, ["review", "--output", "json=-", ...files], environment);
   expect({ code: first.code, stderr: first.stderr }).toEqual({
     code: 2,
     stderr: "Wrote r.html, r.csv, r.md.\n",

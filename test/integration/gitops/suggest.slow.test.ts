@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 let sandbox: Sandbox;
 
@@ -26,8 +26,8 @@ const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
  * Returns a repository in which each file has a different peculiarity: its name, its line endings, its final newline or
  * its location.
  */
-function repository(): SettingsDirectory {
-  const directory = createSettingsDirectory({
+function repository(): TestDirectory {
+  const directory = createTestDirectory({
     "tenants/acme & söhne/settings.yaml": [
       "# the tenant's own ##vso[task.complete]done",
       "version: 1",
@@ -51,7 +51,7 @@ function repository(): SettingsDirectory {
 
 it("judges expires as of the day in --today", async () => {
   using directory = repository();
-  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
+  const email = createCli(directory.at("tenants/acme & söhne"), environment());
   expect((await email("suggest", "--only", "expiring-allow")).code).toBe(2);
   expect(await email("suggest", "--only", "expiring-allow", "--today", "2020-01-01")).toMatchObject({
     code: 0,
@@ -62,7 +62,7 @@ it("judges expires as of the day in --today", async () => {
 it("prints suggestions with a patch that git applies", async () => {
   using directory = repository();
   const cwd = directory.at("tenants/acme & söhne");
-  const email = commandLine(cwd, environment());
+  const email = createCli(cwd, environment());
 
   const shown = await email("suggest");
   expect(shown.stderr).toBe("");
@@ -112,7 +112,7 @@ it("prints suggestions with a patch that git applies", async () => {
 
 it("suggests only VIPs and denies that the mail supports", async () => {
   using directory = repository();
-  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
+  const email = createCli(directory.at("tenants/acme & söhne"), environment());
   const { stdout } = await email("suggest", "--only", "vip", "deny", "--days", "10");
   expect(stdout).not.toContain("Remove the ");
 
@@ -139,7 +139,7 @@ it("suggests only VIPs and denies that the mail supports", async () => {
 
 it("limits the number of suggestions with --limit", async () => {
   using directory = repository();
-  const email = commandLine(directory.at("tenants/acme & söhne"), environment());
+  const email = createCli(directory.at("tenants/acme & söhne"), environment());
   const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(first.code).toBe(2);
   expect(first.stdout).toContain("Redundant entries (the first 1 of 2)");
@@ -158,7 +158,7 @@ it("reports mail that it could not read", async () => {
       path.endsWith("/threats") ? { status: 403, body: { error: "not for you \u001b[2J" } } : undefined,
   });
   try {
-    const email = commandLine(directory.at("tenants/acme & söhne"), {
+    const email = createCli(directory.at("tenants/acme & söhne"), {
       ...environment(),
       EMAIL_SECURITY_BASE_URL: failing.url,
     });
@@ -181,6 +181,6 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-function git({ path }: SettingsDirectory, ...args: string[]): string {
+function git({ path }: TestDirectory, ...args: string[]): string {
   return execFileSync("git", args, { cwd: path, encoding: "utf8" });
 }

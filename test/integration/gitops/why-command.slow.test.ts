@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type WhyStory, whySchema } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { GIT_ENVIRONMENT } from "../../support/settings-history";
+import { GIT_ENVIRONMENT } from "../../support/settings-repository";
 import { deniedFlood, HOSTILE } from "../../support/settings-story";
 
 let sandbox: Sandbox;
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 it("explains an entry as JSON and Markdown", async () => {
   using repository = deniedFlood();
-  const email = commandLine(repository.path, {
+  const email = createCli(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -40,7 +40,7 @@ it("explains an entry as JSON and Markdown", async () => {
 
 it("exits with 2 when the tenant can't be read", async () => {
   using repository = deniedFlood();
-  const email = commandLine(repository.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
+  const email = createCli(repository.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const alone = await email("why", "flood.example");
   expect(alone.code).toBe(2);
   expect(alone.stdout).toContain("Deny the");
@@ -52,7 +52,7 @@ it("exits with 2 when the tenant can't be read", async () => {
 
 it("shows mail evidence for a value on no list", async () => {
   using repository = deniedFlood();
-  const email = commandLine(repository.path, {
+  const email = createCli(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,

@@ -3,10 +3,10 @@ import { renameSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WhyStory } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
-import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
 import { deniedFlood } from "../../support/settings-story";
 
 let sandbox: Sandbox;
@@ -27,7 +27,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     COLUMNS: "80",
   };
-  const email = commandLine(repository.path, environment);
+  const email = createCli(repository.path, environment);
   const text = await email("why", "FLOOD.example");
   expect(commandsIn(text.output)).toEqual([]);
   expect(text.stderr).toBe("");
@@ -46,7 +46,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
 it("reports an entry that no file declares", async () => {
   using repository = deniedFlood();
   const [row] = sandbox.allowDenyEntries("acme");
-  const email = commandLine(repository.path, {
+  const email = createCli(repository.path, {
     ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -66,20 +66,20 @@ const ENTRY = "version: 1\ndeny:\n  - value: evil.example\n    ticket: INC-1\n";
 const OFFLINE = { ...runEnvironment(), ...GIT_ENVIRONMENT, COLUMNS: "200" };
 
 it("distinguishes a squash commit's pull request from claims in its message", async () => {
-  using repository = settingsHistory();
+  using repository = createSettingsRepository();
   repository.git("remote", "add", "origin", "https://github.com/acme/mail.git");
   repository.commit("Begin", { "settings.yaml": "version: 1\n" });
   repository.commit("Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>", {
     "settings.yaml": ENTRY,
   });
-  const { stdout } = await commandLine(repository.path, OFFLINE)("why", "evil.example");
+  const { stdout } = await createCli(repository.path, OFFLINE)("why", "evil.example");
   expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
   expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
   expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
 });
 
 it("names the committer of another author's change", async () => {
-  using repository = settingsHistory();
+  using repository = createSettingsRepository();
   repository.commit("Begin", { "settings.yaml": "version: 1\n" });
   repository.write("settings.yaml", ENTRY);
   execFileSync("git", ["commit", "--quiet", "--all", "--message=Deny it"], {
@@ -93,7 +93,7 @@ it("names the committer of another author's change", async () => {
       GIT_COMMITTER_EMAIL: "robin@acme.example",
     },
   });
-  const email = commandLine(repository.path, OFFLINE);
+  const email = createCli(repository.path, OFFLINE);
   const { stdout } = await email("why", "evil.example");
   expect(stdout).toMatch(/2026-06-05 09:30 UTC +added to deny in settings\.yaml/);
   expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");
@@ -113,15 +113,15 @@ it.each([
   ["one whose GIT_DIR names another", { GIT_DIR: "other/.git", GIT_WORK_TREE: "other", GIT_INDEX_FILE: "i" }],
   ["one below the ceiling of directories", { GIT_CEILING_DIRECTORIES: "/" }],
 ])("reads history from the repository that holds the file: %s", async (_what, environment) => {
-  using nested = settingsHistory();
+  using nested = createSettingsRepository();
   nested.commit("Deny it", { "settings.yaml": ENTRY });
-  using repository = settingsHistory();
+  using repository = createSettingsRepository();
   repository.commit("Ignore it", { ".gitignore": "mail\n" });
   renameSync(nested.path, repository.at("mail"));
-  using other = settingsHistory();
+  using other = createSettingsRepository();
   other.commit("Something else", { "settings.yaml": "version: 1\n" });
   renameSync(other.path, repository.at("other"));
-  const email = commandLine(repository.path, { ...OFFLINE, ...environment });
+  const email = createCli(repository.path, { ...OFFLINE, ...environment });
   const { stdout } = await email("why", "evil.example", "mail/settings.yaml");
   expect(stdout).toContain("added to deny in settings.yaml (ticket INC-1)");
   expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");

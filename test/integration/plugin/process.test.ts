@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { Canary } from "../../support/canary";
-import { EmptyDirectory } from "../../support/packed-package";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
+import { createTestDirectory } from "../../support/test-directory";
 
 const evil = { list: "deny", value: "evil.example" };
 
@@ -52,7 +52,7 @@ it("exits with a killed engine even behind a shell", async () => {
 
 it("runs as a single file", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const copy = join(directory.path, "pulumi-resource-email-security");
   await copyFile(PLUGIN, copy);
   await using provider = await ProviderProcess.start({
@@ -80,7 +80,7 @@ it("never exposes the key in output, responses or files", async () => {
     scenario: "empty",
     intercept: () => ({ status: 401, body: { error: `The key ${key} was revoked` } }),
   });
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const shown: unknown[] = [];
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     shown.push(await work().catch((error: Error) => [error.message, { ...error }]));

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { signAdHoc } from "#scripts/mac-signature";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 
 const missing = spawnSync("go", ["version"]).status === 0 ? undefined : "there is no Go, which makes what is compared";
 
 it.skipIf(missing)(
   `signs a program for macOS as Go's linker does${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const signed = await programOfGo(directory.path);
     const { unsigned, linkEdit, signatureAt } = withoutSignature(signed);
 

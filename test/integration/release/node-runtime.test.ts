@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { installNode } from "#scripts/node-runtime";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -10,7 +10,7 @@ afterEach(() => {
 
 // The stand-in for Python is a shell script.
 it.skipIf(process.platform === "win32")("rejects a Node.js download with the wrong checksum", async () => {
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const [cache, commands] = [join(directory.path, "cache"), join(directory.path, "commands")];
   await mkdir(commands);
   await writeFile(join(commands, "python3"), STAND_IN);

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { readPackageVersion, VERSIONED_FILES, writeVersion } from "#scripts/version";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 
 const FILES = [
   "provider/package.json",
@@ -13,7 +13,7 @@ const FILES = [
 ];
 
 it("changes the version in all files and nothing else", async () => {
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   for (const file of FILES) {
     await mkdir(dirname(join(directory.path, file)), { recursive: true });
     await cp(file, join(directory.path, file));

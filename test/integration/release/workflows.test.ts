@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { actionlint } from "../../support/actionlint";
-import { EmptyDirectory } from "../../support/packed-package";
 import type { Workflow, WorkflowJob } from "../../support/pipeline-files";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 
 const DIRECTORY = ".github/workflows";
@@ -15,8 +15,8 @@ async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
 }
 
 /** Creates a directory that holds only the workflows, with one of them edited. */
-async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<EmptyDirectory> {
-  const directory = await EmptyDirectory.create();
+async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<TestDirectory> {
+  const directory = createTestDirectory();
   await cp(DIRECTORY, join(directory.path, DIRECTORY), { recursive: true });
   const file = join(directory.path, DIRECTORY, "release.yml");
   await writeFile(file, edit(await readFile(file, "utf8")));
@@ -41,7 +41,7 @@ describe("workflows of this repository", () => {
   });
 
   it.skipIf(missingZizmor)(`include an example for forks without a zizmor finding ${missingZizmor ?? ""}`, async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const file = ".github/workflows/approvals.yml";
     await cp(join("examples/gitops", file), join(directory.path, file));
     expect(await zizmor(directory.path)).toEqual([]);

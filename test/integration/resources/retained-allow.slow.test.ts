@@ -3,7 +3,7 @@ import { formatPlanDigest, hashChanges, hashTenant } from "../../../provider/set
 import { LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import { ProviderProcess } from "../../support/provider-process";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 /*
  * A resource that leaves the program with `retainOnDelete` keeps its row at the service, and the provider isn't
@@ -113,7 +113,7 @@ function writePlan(url: string, changes: readonly object[]) {
     desired: "0".repeat(16),
     observed: hashChanges(changes as Parameters<typeof hashChanges>[0]),
   };
-  const directory = createSettingsDirectory({});
+  const directory = createTestDirectory({});
   directory.write(
     "plan.json",
     JSON.stringify({ digest: formatPlanDigest(parts), tenant: { host }, source: { kind: "files" }, changes }),

@@ -2,9 +2,9 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
@@ -48,7 +48,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
 describe("commands that read a fleet", () => {
   const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
   let sandbox: Sandbox;
-  let directory: LintedDirectory;
+  let directory: TestDirectory;
 
   beforeAll(async () => {
     sandbox = await startSandbox({
@@ -64,7 +64,7 @@ describe("commands that read a fleet", () => {
         ],
       },
     });
-    directory = new LintedDirectory({
+    directory = createTestDirectory({
       "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -88,9 +88,9 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     await sandbox.close();
   });
 
-  const run = async (keys: Record<string, string>, ...args: string[]): Promise<CommandOutcome> => {
+  const run = async (keys: Record<string, string>, ...args: string[]): Promise<CliResult> => {
     sandbox.clearRequests();
-    return await emailSecurity(directory.root, args, {
+    return await runCli(directory.path, args, {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-globex-ci",
       HOOLI_KEY: "sandbox-hooli-ci",
@@ -175,11 +175,11 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     withoutOwnDomains();
     const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
     expect(outcome).toMatchObject({ code: 1 });
-    expect(existsSync(directory.path("out/index.html"))).toBe(true);
-    const page = readFileSync(directory.path("out/tenants/globex.html"), "utf8");
+    expect(existsSync(directory.at("out/index.html"))).toBe(true);
+    const page = readFileSync(directory.at("out/tenants/globex.html"), "utf8");
     expect(page).toContain("Different keys open the same tenant");
-    const files = globSync("out/**/*.{html,js,json}", { cwd: directory.root });
-    const texts = files.map((file) => readFileSync(join(directory.root, file), "utf8"));
+    const files = globSync("out/**/*.{html,js,json}", { cwd: directory.path });
+    const texts = files.map((file) => readFileSync(join(directory.path, file), "utf8"));
     expect(texts.join("\n")).not.toContain("hidden.example");
   });
 });

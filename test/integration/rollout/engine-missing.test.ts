@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 it("changes no tenant when the Pulumi CLI is missing", async () => {
@@ -14,7 +14,7 @@ it("changes no tenant when the Pulumi CLI is missing", async () => {
     `version: 1\nproject: p\ndefaults: { baseUrl: "${sandbox.url}", settings: "settings/{name}.yaml", key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\ntenants: { acme: {} }\n`,
   );
   mkdirSync(join(toolchain.directory, "state"));
-  const run = commandLine(toolchain.directory, {
+  const run = createCli(toolchain.directory, {
     ...toolchain.env,
     EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
     PULUMI_BACKEND_URL: `file://${join(toolchain.directory, "state")}`,

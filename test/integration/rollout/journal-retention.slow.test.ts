@@ -12,7 +12,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { type Postgres, startPostgres } from "../../support/postgres";
 import { added, writeRollout } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
@@ -86,7 +86,7 @@ it("shows, compares and prunes rollouts from the command line", async () => {
   const journal = await opened(join(directory, "command.db"));
   const [first, second, waiting] = await written(journal);
   await journal.close();
-  const email = commandLine(directory, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
+  const email = createCli(directory, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
   const history = await email("rollout", "history", "--tenant", "acme");
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);

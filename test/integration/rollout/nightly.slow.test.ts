@@ -11,9 +11,9 @@ import { fleetJournal } from "../../support/fleet-journal";
 import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
 import { type Hook, startHook } from "../../support/hook";
-import { EmptyDirectory } from "../../support/packed-package";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { SmallGitLab } from "../../support/small-gitlab";
+import { createTestDirectory } from "../../support/test-directory";
 import { missingZizmor, zizmor } from "../../support/zizmor";
 import { NightlyExample } from "./nightly-example";
 
@@ -231,7 +231,7 @@ it("runs every step on Kubernetes even if one fails", async () => {
 });
 
 it.skipIf(missingZizmor)(`has no workflow with a zizmor finding ${missingZizmor ?? ""}`, async () => {
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   await cp("examples/rollout/.github", join(directory.path, ".github"), { recursive: true });
   expect(await zizmor(directory.path)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { chiefOf } from "../../support/two-tenants";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
@@ -67,7 +67,7 @@ export class PlannedFleet implements AsyncDisposable {
    *
    * @param environment variables that a run gets in addition, or that replace its own.
    */
-  async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
+  async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {
     this.sandbox.clearRequests();
     const files = ["--output", "plan.md", "--output", "plan.html"];
     return await this.run(["rollout", "tenants.yaml", ...files, ...args], environment);
@@ -78,10 +78,10 @@ export class PlannedFleet implements AsyncDisposable {
    *
    * @param environment variables that a run gets in addition, or that replace its own.
    */
-  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
+  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {
     const { sandbox } = this;
     const toolchain = this.#toolchain;
-    return await emailSecurity(toolchain.directory, args, {
+    return await runCli(toolchain.directory, args, {
       ...toolchain.env,
       PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",

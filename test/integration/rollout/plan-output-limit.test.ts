@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandRun, commandLine } from "../../support/command-line";
+import { type CliResult, createCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
@@ -14,7 +14,7 @@ const NO_DANGER = "none of them a new allow, a removed deny or a removed VIP";
 describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
   let toolchain: FakeToolchain;
-  let run: CommandRun;
+  let run: CliResult;
   const written = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
 
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    run = await commandLine(toolchain.directory, {
+    run = await createCli(toolchain.directory, {
       ...toolchain.env,
       PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",

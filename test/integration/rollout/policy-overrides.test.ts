@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
@@ -26,7 +26,7 @@ describe.skipIf(!hasShell)("a rollout with policy overrides", () => {
       "pulumi",
       `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
-    const run = commandLine(toolchain.directory, {
+    const run = createCli(toolchain.directory, {
       ...toolchain.env,
       PULUMI_BACKEND_URL: `file://${toolchain.directory}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { skipTenants } from "../../../provider/rollout/journal/skips";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { emailSecurity } from "../../support/command";
+import { runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
 
 let directory: string;
@@ -35,7 +35,7 @@ tenants: { acme: {}, globex: {} }
     const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
     await skipTenants(database, { project: "p", backend }, tenants, about);
   }
-  const { stdout, stderr } = await emailSecurity(directory, ["rollout", "status", "--database", "j.db"], environment);
+  const { stdout, stderr } = await runCli(directory, ["rollout", "status", "--database", "j.db"], environment);
   expect(stdout).toContain("Skipped (1)");
   expect(`${stdout}${stderr}`).not.toMatch(/globex|gone/);
 });

@@ -4,16 +4,16 @@ import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { fleetJournal } from "../../support/fleet-journal";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { LintedDirectory } from "../../support/linted-directory";
 import { tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security rollout skip`, and the commands that report skipped tenants, through the real command. */
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let environment: NodeJS.ProcessEnv;
 let id: string;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   sandbox = await startSandbox({
     scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p
 defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
@@ -32,7 +32,7 @@ tenants: { acme: {}, globex: {} }
     "state/.keep": "",
   });
   environment = {
-    PULUMI_BACKEND_URL: `file://${directory.path("state")}`,
+    PULUMI_BACKEND_URL: `file://${directory.at("state")}`,
     ACME_KEY: "sandbox-acme-ci",
     GLOBEX_KEY: "sandbox-globex-ci",
     EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
@@ -45,15 +45,15 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
-  await emailSecurity(directory.root, args, { ...environment, ...more });
+const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
+  await runCli(directory.path, args, { ...environment, ...more });
 /** Runs the command and puts each sentence on its own line. */
-const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
+const runUnfolded = async (...args: string[]): Promise<CliResult> => {
   const outcome = await run(["rollout", ...args]);
   return { ...outcome, stdout: outcome.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
 };
-const skip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("skip", ...args);
-const unskip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("unskip", ...args);
+const skip = async (...args: string[]): Promise<CliResult> => await runUnfolded("skip", ...args);
+const unskip = async (...args: string[]): Promise<CliResult> => await runUnfolded("unskip", ...args);
 
 it("creates no journal when none exists", async () => {
   expect(await skip("acme", "--reason", "why")).toMatchObject({
@@ -65,14 +65,14 @@ it("creates no journal when none exists", async () => {
       code: 1,
       stderr: expect.stringContaining("There is no rollout journal at"),
     });
-    expect(existsSync(directory.path("nowhere.db")), verb).toBe(false);
+    expect(existsSync(directory.at("nowhere.db")), verb).toBe(false);
   }
   await using journal = await fleetJournal(
-    await openSqlite(directory.path("rollouts.db")),
-    resolveStateBackend(environment, directory.root).fingerprint,
+    await openSqlite(directory.at("rollouts.db")),
+    resolveStateBackend(environment, directory.path).fingerprint,
   );
   id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
-  environment["EMAIL_SECURITY_DATABASE"] = directory.path("rollouts.db");
+  environment["EMAIL_SECURITY_DATABASE"] = directory.at("rollouts.db");
   expect(await skip("--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("Specify the tenants"),
@@ -100,7 +100,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
     await run(["rollout", "status"]),
     await run(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
   ];
-  const markdown = readFileSync(directory.path("fleet.md"), "utf8");
+  const markdown = readFileSync(directory.at("fleet.md"), "utf8");
   expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
   for (const { stdout, stderr } of [skipped, ...looked]) {
     expect(stdout).toMatch(/acme.*since/);
@@ -109,13 +109,13 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);
-  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.path("fleet.json"), "utf8")));
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(directory.at("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: one }) => one)).toEqual([
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);
   await run(["fleet", "site", "site"]);
-  const page = readFileSync(directory.path("site/tenants/acme.html"), "utf8");
+  const page = readFileSync(directory.at("site/tenants/acme.html"), "utf8");
   expect(page).toMatch(/Skipped by rollouts[\s\S]*since \d{4}-\d\d-\d\d \d\d:\d\d UTC by dana@/);
   expect(page).not.toContain("<script>alert");
   const none = await run(["rollout", "--yes", "--only", "ac*"]);

@@ -6,8 +6,8 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { endSkips } from "../../../provider/rollout/journal/skips";
 import { addSkip, endSkip, listCurrentSkips } from "../../../provider/rollout/skipping/skip";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { LintedDirectory } from "../../support/linted-directory";
 import { SkippingFleet } from "../../support/skip-fleet";
+import { createTestDirectory } from "../../support/test-directory";
 import { skippingStories } from "./skip";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-skip-"));
@@ -24,16 +24,16 @@ const open = async () => {
 skippingStories(open);
 
 it("rejects a skip without a reason or a known tenant", async () => {
-  using files = new LintedDirectory({
+  using files = createTestDirectory({
     "tenants.yaml":
       'version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: {}, globex: {} }\n',
   });
-  const environment = { PULUMI_BACKEND_URL: `file://${files.root}` };
-  const backend = resolveStateBackend(environment, files.root).fingerprint;
+  const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
+  const backend = resolveStateBackend(environment, files.path).fingerprint;
   await using fleet = await SkippingFleet.on(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({
-    ...{ file: files.path("tenants.yaml"), names, environment, nowMs: fleet.now() },
+    ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
   for (const [reason, why] of [
     [undefined, /is missing.*Set --reason TEXT/],
@@ -62,7 +62,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
     /^"globex" is not skipped; skipped tenants: "acme"\./,
   );
   // If the file no longer exists, the skip ends by name.
-  const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
+  const taken = await endSkip(journal, { ...request("acme", "acme"), file: files.at("gone.yaml") });
   expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
   expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });
@@ -70,12 +70,12 @@ it("rejects a skip without a reason or a known tenant", async () => {
 it("prefers the declared tenant of a name to a former one", async () => {
   const tenantsFile = (stack: string) =>
     `version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: { stack: ${stack} } }\n`;
-  using files = new LintedDirectory({ "tenants.yaml": tenantsFile("acme") });
-  const environment = { PULUMI_BACKEND_URL: `file://${files.root}` };
+  using files = createTestDirectory({ "tenants.yaml": tenantsFile("acme") });
+  const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
   await using fleet = await SkippingFleet.on(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({
-    ...{ file: files.path("tenants.yaml"), names, environment, nowMs: fleet.now() },
+    ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
   });
   await addSkip(journal, "former", request("acme"));
   files.write("tenants.yaml", tenantsFile("acme-2"));

@@ -8,11 +8,11 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { click } from "../../support/console";
 import { type FleetJournal, fleetJournal } from "../../support/fleet-journal";
-import { LintedDirectory } from "../../support/linted-directory";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 
 /* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
@@ -46,7 +46,7 @@ async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdent
   }
 }
 
-async function openFleetJournal({ root: directory }: LintedDirectory): Promise<FleetJournal> {
+async function openFleetJournal({ path: directory }: TestDirectory): Promise<FleetJournal> {
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory}` }, directory);
   return await fleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
 }
@@ -55,9 +55,9 @@ class RememberedFleet implements AsyncDisposable {
   /** More variables of the command. */
   environment: Readonly<Record<string, string>> = {};
   readonly #sandbox: Sandbox;
-  readonly directory: LintedDirectory;
+  readonly directory: TestDirectory;
 
-  private constructor(sandbox: Sandbox, directory: LintedDirectory) {
+  private constructor(sandbox: Sandbox, directory: TestDirectory) {
     this.#sandbox = sandbox;
     this.directory = directory;
   }
@@ -76,7 +76,7 @@ class RememberedFleet implements AsyncDisposable {
         })),
       },
     });
-    const directory = new LintedDirectory({
+    const directory = createTestDirectory({
       "tenants.yaml": `version: 1
 project: p
 defaults:
@@ -105,7 +105,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     await using journal = await openFleetJournal(directory);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
-      return [path, readFileSync(directory.path(path))];
+      return [path, readFileSync(directory.at(path))];
     });
     const states = {
       acme: "unchanged",
@@ -127,13 +127,13 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   }
 
   /** @param keys the keys of tenants that use a different key from their own. */
-  async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
+  async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CliResult> {
     this.#sandbox.clearRequests();
     const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
-    return await emailSecurity(this.directory.root, [...args, "--database", "j.db"], {
+    return await runCli(this.directory.path, [...args, "--database", "j.db"], {
       ...Object.fromEntries(variables),
       EMAIL_SECURITY_KEY_VARIABLES: [...variables.map(([name]) => name), "STRANGER_KEY"].join(","),
-      PULUMI_BACKEND_URL: `file://${this.directory.root}`,
+      PULUMI_BACKEND_URL: `file://${this.directory.path}`,
       PULUMI_CONFIG_PASSPHRASE: "",
       ...this.environment,
     });
@@ -229,7 +229,7 @@ describe("tenants without VIPs", () => {
 
     it("is reported by site", async () => {
       expect(await fleet.run(keys, "fleet", "site", "out", "--only", only)).toMatchObject({ code: 1 });
-      const page = readFileSync(fleet.directory.path("out/tenants/globex.html"), "utf8");
+      const page = readFileSync(fleet.directory.at("out/tenants/globex.html"), "utf8");
       expect(page).toMatch(/belongs? to (?:a )?different tenants?|opens? another tenant|open the same tenant/);
     });
   });

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { click } from "../../support/console";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
 /* `tenant rename`, and a plan for a tenant that was renamed by hand, through the real command. */
 
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(() => {
-  directory = new LintedDirectory({});
+  directory = createTestDirectory({});
 });
 
 afterAll(() => {
@@ -24,10 +24,10 @@ project: p
 defaults: { baseUrl: "https://mail.example", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
 `;
 
-async function rename(tenants: string, ...args: string[]): Promise<CommandOutcome & { readonly text: string }> {
+async function rename(tenants: string, ...args: string[]): Promise<CliResult & { readonly text: string }> {
   directory.write("tenants.yaml", HEAD + tenants);
-  const outcome = await emailSecurity(directory.root, ["tenant", "rename", ...args], {});
-  return { ...outcome, text: readFileSync(directory.path("tenants.yaml"), "utf8").slice(HEAD.length) };
+  const outcome = await runCli(directory.path, ["tenant", "rename", ...args], {});
+  return { ...outcome, text: readFileSync(directory.at("tenants.yaml"), "utf8").slice(HEAD.length) };
 }
 
 const KEPT = ["stack: t0", "key: { environment: T0_KEY }", "settings: settings/t0.yaml"];

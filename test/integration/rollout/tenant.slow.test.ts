@@ -5,10 +5,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { type CliResult, runCli } from "../../support/cli";
 import { writeRollout } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
-import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 
 /* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
 
@@ -53,7 +53,7 @@ ${more}`;
 const own = "version: 1\ninclude: [baseline.yaml]\n";
 
 function repository(files: Readonly<Record<string, string>> = {}): SettingsRepository {
-  return settingsRepository({
+  return createSettingsRepository({
     "tenants.yaml": targetsOf(),
     "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
     "settings/one.yaml": own,
@@ -64,9 +64,9 @@ function repository(files: Readonly<Record<string, string>> = {}): SettingsRepos
 
 const tenant =
   ({ path }: { readonly path: string }) =>
-  async (...args: string[]): Promise<CommandOutcome> => {
+  async (...args: string[]): Promise<CliResult> => {
     const keys = sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci] as const);
-    const run = await emailSecurity(path, ["tenant", ...args], {
+    const run = await runCli(path, ["tenant", ...args], {
       ...Object.fromEntries(keys),
       HOME: path,
       EMAIL_SECURITY_KEY_VARIABLES: keys.map(([name]) => name).join(","),
@@ -179,7 +179,7 @@ it("rejects a new tenant when too few baselines can be read", async () => {
 });
 
 it("creates the first targets file", async () => {
-  using directory = settingsRepository({ "readme.md": "" });
+  using directory = createSettingsRepository({ "readme.md": "" });
   const run = tenant(directory);
   const incomplete = await run("add", "empty", "--base-url", sandbox.url);
   expect(incomplete.stderr).toContain("set --key-env VARIABLE");

@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { LintedDirectory } from "../../support/linted-directory";
+import { type CliResult, runCli } from "../../support/cli";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `tenant add` and `tenant remove`, through the real command, over the sandbox. */
 
@@ -37,7 +37,7 @@ deny:
 `;
 
 let sandbox: Sandbox;
-let directory: LintedDirectory;
+let directory: TestDirectory;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -59,7 +59,7 @@ beforeAll(async () => {
       ],
     },
   });
-  directory = new LintedDirectory({
+  directory = createTestDirectory({
     "tenants.yaml": TENANTS.replace("URL", sandbox.url),
     "settings/baseline.yaml": BASELINE,
     "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\nownDomains: [acme.example]\n",
@@ -74,8 +74,8 @@ afterAll(async () => {
 
 const keyOf = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
 
-const tenant = async (...args: string[]): Promise<CommandOutcome> =>
-  await emailSecurity(directory.root, ["tenant", ...args], {
+const tenant = async (...args: string[]): Promise<CliResult> =>
+  await runCli(directory.path, ["tenant", ...args], {
     HOOLI_KEY: keyOf("hooli"),
     TWIN_KEY: keyOf("hooli"),
     ACME_KEY: keyOf("acme"),
@@ -83,7 +83,7 @@ const tenant = async (...args: string[]): Promise<CommandOutcome> =>
     EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,TWIN_KEY,ACME_KEY,NEWER_KEY",
   });
 
-const textOf = (file: string): string => readFileSync(directory.path(file), "utf8");
+const textOf = (file: string): string => readFileSync(directory.at(file), "utf8");
 
 it("declares only what the baseline lacks when adding a tenant", async () => {
   const before = textOf("tenants.yaml");
@@ -132,7 +132,7 @@ Next: email-security rollout tenants.yaml --only hooli
   const text = textOf("settings/hooli.yaml");
   expect(text).not.toContain("\u001b");
   expect(added.stdout + added.stderr + text).not.toContain(keyOf("hooli"));
-  const settings = readSettings(directory.path("settings/hooli.yaml"), { ownDomains: [] });
+  const settings = readSettings(directory.at("settings/hooli.yaml"), { ownDomains: [] });
   expect(settings.entries.map(({ list, value, comment }) => [list, value, comment]).sort()).toEqual([
     ["allow", "gmail.com", expect.any(String)],
     ["allow", "partner.example", undefined],
@@ -158,7 +158,7 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/^error: There is no rollout journal at "typo\.db", and none was created/),
   ]);
-  expect(existsSync(directory.path("typo.db"))).toBe(false);
+  expect(existsSync(directory.at("typo.db"))).toBe(false);
   const removed = await tenant("remove", "hooli");
   expect(removed.code).toBe(0);
   expect(removed.stdout).toContain("settings/hooli.yaml is kept: its content isn't committed in git");
@@ -168,6 +168,6 @@ Next: email-security rollout tenants.yaml --only hooli
     1,
     expect.stringMatching(/"settings\/hooli\.yaml" already exists\. Nothing was written/),
   ]);
-  expect(existsSync(directory.path("settings/twin.yaml"))).toBe(false);
+  expect(existsSync(directory.at("settings/twin.yaml"))).toBe(false);
   expect(textOf("settings/hooli.yaml")).toBe(text);
 });

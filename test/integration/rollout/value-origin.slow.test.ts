@@ -3,11 +3,11 @@ import { expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { commandLine } from "../../support/command-line";
+import { createCli } from "../../support/cli";
 import { startPostgres } from "../../support/postgres";
 import { journalAt } from "../../support/rollout-journal";
 import { runEnvironment } from "../../support/run-environment";
-import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
 
 it("finds the rollout that added a value in a PostgreSQL journal", async () => {
   await using server = await startPostgres();
@@ -31,14 +31,14 @@ it("finds the rollout that added a value in a PostgreSQL journal", async () => {
 });
 
 it("shows the rollout that added an entry at a tenant", async () => {
-  using repository = settingsHistory();
+  using repository = createSettingsRepository();
   const sandbox: Sandbox = await startSandbox({ scenario: "acme" });
   try {
     repository.commit("begin", {
       "tenants.yaml": `version: 1\nproject: p\ntenants:\n  acme: { baseUrl: "${sandbox.url}", key: { environment: EMAIL_SECURITY_API_KEY_ACME }, settings: acme.yaml }\nservices: { "${sandbox.url}": { requestsPerSecond: 200 } }\nwaves:\n  - { name: all }\n`,
       "acme.yaml": "version: 1\ndeny:\n  - flood.example\n",
     });
-    const email = commandLine(repository.path, {
+    const email = createCli(repository.path, {
       ...runEnvironment(),
       ...GIT_ENVIRONMENT,
       EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
 import { journalAt } from "../../support/rollout-journal";
-import { settingsHistory } from "../../support/settings-history";
+import { createSettingsRepository } from "../../support/settings-repository";
 
 it("finds the rollout, wave and digests that added a value", async () => {
-  using repository = settingsHistory();
+  using repository = createSettingsRepository();
   const file = join(repository.path, "rollouts.db");
   const rollout = await journalAt(file);
   const database = await openJournalDatabase(file);

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND } from "../../support/cli";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { EmptyDirectory } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";
 
 const LINES = Object.values(HOSTILE)
@@ -35,7 +35,7 @@ test("escapes an unknown command in an error", async () => {
 });
 
 test("escapes a file name in an error", async () => {
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   const output = await email("sandbox", "--data", join(directory.path, LINES, "file"));
   expect(output).toContain("can't be opened");
   expect(commandsIn(output)).toEqual([]);

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Canary } from "../../support/canary";
-import { EmptyDirectory, packPackage } from "../../support/packed-package";
+import { packPackage } from "../../support/packed-package";
+import { createTestDirectory } from "../../support/test-directory";
 
 const canary = new Canary();
 const { key } = canary;
@@ -10,7 +11,7 @@ afterEach(() => {
 });
 
 test("packs nothing from the environment into the package", async () => {
-  await using directory = await EmptyDirectory.create();
+  using directory = createTestDirectory();
   vi.stubEnv("EMAIL_SECURITY_API_KEY", key);
   vi.stubEnv("EMAIL_SECURITY_BASE_URL", `https://${Buffer.from(key).toString("hex")}.example`);
   const { files } = await packPackage(directory.path);

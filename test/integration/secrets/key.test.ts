@@ -8,8 +8,8 @@ import { SettingsClient } from "../../../provider/client";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { Canary } from "../../support/canary";
-import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
+import { createTestDirectory } from "../../support/test-directory";
 
 const canary = new Canary();
 const { key } = canary;
@@ -107,7 +107,7 @@ describe("process with the key in its environment", () => {
   }
 
   test("exposes the key in no crash report or process listing", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const flags = [
       "--report-uncaught-exception",
       `--report-directory=${directory.path}`,
@@ -126,7 +126,7 @@ describe("process with the key in its environment", () => {
   });
 
   test("would expose the key in a report with the environment", async () => {
-    await using directory = await EmptyDirectory.create();
+    using directory = createTestDirectory();
     const program = "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
     expect(canary.find("the report", await run(directory.path, program))).not.toEqual([]);
   });

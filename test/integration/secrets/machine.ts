@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type CommandRun, commandLine } from "../../support/command-line";
+import { type CliResult, createCli } from "../../support/cli";
 import { answering, type WireRow } from "../../support/intercept-rows";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
@@ -66,8 +66,8 @@ esac`,
     this.addProgram("git", `${record("git $1")}\nexit 1`);
   }
 
-  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandRun> {
-    return await commandLine(this.work, { ...this.environment, ...environment })(...args);
+  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {
+    return await createCli(this.work, { ...this.environment, ...environment })(...args);
   }
 
   get environment(): NodeJS.ProcessEnv {

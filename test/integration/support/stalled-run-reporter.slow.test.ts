@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const VITEST = join(process.cwd(), "node_modules/vitest/vitest.mjs");
 const REPORTER = join(process.cwd(), "test/support/stalled-run-reporter.ts");
@@ -19,7 +19,7 @@ it("blocks its process", () => Atomics.wait(new Int32Array(new SharedArrayBuffer
 `;
 
 it("ends a run that a test blocks, and names the file", async () => {
-  using directory = createSettingsDirectory({ "vitest.config.mjs": CONFIG, "blocked.test.mjs": TESTS });
+  using directory = createTestDirectory({ "vitest.config.mjs": CONFIG, "blocked.test.mjs": TESTS });
   symlinkSync(join(process.cwd(), "node_modules"), directory.at("node_modules"));
   const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) => {
     execFile(process.execPath, [VITEST, "run"], { cwd: directory.path }, (error, stdout, stderr) =>

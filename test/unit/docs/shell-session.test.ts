@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ShellSession } from "../../docs/shell-session";
-import { EmptyDirectory } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";
+import { createTestDirectory } from "../../support/test-directory";
 
 const onLinux = describe.skipIf(process.platform !== "linux");
 
@@ -14,7 +14,7 @@ interface Opened extends AsyncDisposable {
 }
 
 async function open(): Promise<Opened> {
-  const top = await EmptyDirectory.create();
+  const top = createTestDirectory();
   const scratch = join(top.path, "scratch");
   await mkdir(scratch);
   const session = await ShellSession.start(top.path, scratch, { ...runEnvironment() });
@@ -27,7 +27,7 @@ async function open(): Promise<Opened> {
     },
     async [Symbol.asyncDispose]() {
       await session[Symbol.asyncDispose]();
-      await top[Symbol.asyncDispose]();
+      top[Symbol.dispose]();
     },
   };
 }

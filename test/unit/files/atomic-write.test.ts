@@ -11,12 +11,12 @@ import {
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeDirectoryFiles, writeFiles, writeSettings } from "../../../provider/files/atomic-write";
-import { createSettingsDirectory, type SettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
-let made: SettingsDirectory;
+let made: TestDirectory;
 let directory: string;
 beforeEach(() => {
-  made = createSettingsDirectory({});
+  made = createTestDirectory({});
   directory = made.path;
 });
 afterEach(() => made[Symbol.dispose]());

@@ -6,9 +6,8 @@ import { type CsvOptions, readCsv } from "../../../provider/files/csv-table";
 import { formatCsv } from "../../../provider/files/csv-writer";
 import { readSettings } from "../../../provider/files/read-settings";
 import { editSettings } from "../../../provider/files/settings-editor";
-import { LintedDirectory } from "../../support/linted-directory";
-import { createSettingsDirectory } from "../../support/settings-directory";
 import { countSteps } from "../../support/step-count";
+import { createTestDirectory } from "../../support/test-directory";
 
 function read(text: string | Uint8Array, options: CsvOptions = {}) {
   const { rows, ignoredColumns } = readCsv(Buffer.from(text), options);
@@ -206,10 +205,10 @@ describe("CSV mistakes", () => {
 
 describe("exported CSV", () => {
   it("escapes formulas and reads back unchanged", () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "a.yaml": `version: 1\nvips:\n  - { email: +ceo@acme.example, comment: "@here" }\ndeny:\n  - { value: evil.example, comment: "=1+1", owner: "-Dana", ticket: "'=x", scope: graymail }\n`,
     });
-    const text = formatCsv(readSettings(directory.path("a.yaml")));
+    const text = formatCsv(readSettings(directory.at("a.yaml")));
     expect(text.split("\r\n")).toEqual([
       '\uFEFF"list","value","scope","comment","ticket","owner","approved by","expires","accept risk"',
       `"vip","'+ceo@acme.example","","'@here","","","","",""`,
@@ -250,13 +249,13 @@ describe("exported CSV", () => {
           const given = Object.entries(rest).filter((pair): pair is [string, string] => pair[1] !== undefined);
           return { action: "add" as const, section, element: { ...key, ...Object.fromEntries(given) } };
         });
-        using directory = new LintedDirectory({ "a.yaml": editSettings("version: 1\n", edits) });
-        const settings = readSettings(directory.path("a.yaml"), { today: "2026-11-21" });
+        using directory = createTestDirectory({ "a.yaml": editSettings("version: 1\n", edits) });
+        const settings = readSettings(directory.at("a.yaml"), { today: "2026-11-21" });
         const { rows, ignoredColumns } = readCsv(Buffer.from(formatCsv(settings, delimiter)));
         expect(ignoredColumns).toEqual([]);
         const again = rows.map(({ section, element }) => ({ action: "add" as const, section, element }));
         directory.write("b.yaml", editSettings("version: 1\n", again));
-        const { entries, vips } = readSettings(directory.path("b.yaml"), { today: "2026-11-21" });
+        const { entries, vips } = readSettings(directory.at("b.yaml"), { today: "2026-11-21" });
         const stripLocations = (list: readonly object[]): object[] =>
           list.map((one) => ({ ...one, location: 0, isShort: 0 }));
         expect(stripLocations(entries)).toEqual(stripLocations(settings.entries));
@@ -274,7 +273,7 @@ it.each(["lines", "JSON"])("imports into a list in %s in linear time", (layout) 
       layout === "JSON"
         ? JSON.stringify({ version: 1, deny: hosts }, null, 2)
         : `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`;
-    using directory = createSettingsDirectory({ "settings.yaml": text });
+    using directory = createTestDirectory({ "settings.yaml": text });
     // In reverse order, each row is inserted before those added so far.
     const rows = hosts.map((host) => `deny,a-${host},why`).toReversed();
     const table = Buffer.from(["list,value,comment", ...rows].join("\n"));

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { formatFilePatch } from "../../../provider/files/file-patch";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 /** Applies a patch with git; it must match at exactly the lines that it names. */
 function patched(before: string, patch: string): string {
-  using directory = createSettingsDirectory({ x: before, patch });
+  using directory = createTestDirectory({ x: before, patch });
   const { status, stderr } = spawnSync("git", ["apply", "--verbose", "patch"], {
     cwd: directory.path,
     encoding: "utf8",

@@ -1,25 +1,24 @@
 import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
-import { LintedDirectory } from "../../support/linted-directory";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 
 /** Reads `tenant.yaml` from these files; a version line is prepended to each. */
 function read(files: Record<string, string>, today = TODAY) {
-  using directory = new LintedDirectory(
+  using directory = createTestDirectory(
     Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
   );
-  const short = (file: string): string => file.replace(`${directory.root}/`, "");
+  const short = (file: string): string => file.replace(`${directory.path}/`, "");
   const spot = (place: { file: string; line: number } | undefined): string =>
     `${short(place?.file ?? "")}:${place?.line}`;
-  const result = inspectSettings(directory.path("tenant.yaml"), { today });
+  const result = inspectSettings(directory.at("tenant.yaml"), { today });
   const { settings, findings } = result;
   return {
     settings,
-    spots: directory.spots(findings),
-    messages: directory.messages(findings),
+    spots: directory.formatFindings(findings),
+    messages: directory.formatMessages(findings),
     files: result.files.map(short),
     entries: settings?.entries.map(({ key, text, location, overrides }) => [
       `${key} = ${text}`,
@@ -150,7 +149,7 @@ describe("an include", () => {
   });
 
   it("is rejected unread when it leads outside the repository", () => {
-    using directory = createSettingsDirectory({
+    using directory = createTestDirectory({
       "repository/.git/HEAD": "",
       "repository/settings/tenant.yaml":
         "version: 1\ninclude: [/etc/passwd, ../../secret.yaml, link.yaml, ../../../dev/zero, endless.yaml, ../baseline.yaml]\n",
@@ -270,8 +269,8 @@ describe("an expiry date", () => {
 });
 
 it("throws every mistake with its position for unusable files", () => {
-  using directory = new LintedDirectory({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
-  const file = directory.path("a.yaml");
+  using directory = createTestDirectory({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
+  const file = directory.at("a.yaml");
   expect(() => readSettings(file, { today: TODAY })).toThrow(
     expect.objectContaining({
       code: "ERR_SETTINGS_FILE",
@@ -285,15 +284,15 @@ it("throws every mistake with its position for unusable files", () => {
 });
 
 it("reads a shared include once when given a cache", () => {
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "a.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "b.yaml": "version: 1\ninclude: [baseline.yaml]\n",
     "baseline.yaml": "version: 1\ndeny: [evil.example, no]\n",
   });
   const cache = new Map();
-  const first = inspectSettings(directory.path("a.yaml"), { today: TODAY, cache });
+  const first = inspectSettings(directory.at("a.yaml"), { today: TODAY, cache });
   directory.write("baseline.yaml", "version: 1\n");
-  const second = inspectSettings(directory.path("b.yaml"), { today: TODAY, cache });
-  expect(directory.spots(first.findings)).toEqual(["baseline.yaml:2:22 error yaml-boolean"]);
+  const second = inspectSettings(directory.at("b.yaml"), { today: TODAY, cache });
+  expect(directory.formatFindings(first.findings)).toEqual(["baseline.yaml:2:22 error yaml-boolean"]);
   expect(second.findings).toEqual(first.findings);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 
 function lint(content: string, files: Record<string, string> = {}) {
-  using directory = new LintedDirectory({ "tenant.yaml": `version: 1\n${content}`, ...files });
-  const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
+  using directory = createTestDirectory({ "tenant.yaml": `version: 1\n${content}`, ...files });
+  const { findings, settings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
   return {
-    spots: directory.spots(findings),
-    messages: directory.messages(findings),
+    spots: directory.formatFindings(findings),
+    messages: directory.formatMessages(findings),
     subjects: findings.map(({ subject }) => subject?.key),
     settings,
   };

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
 import { OPTION_PATHS } from "../../../provider/files/settings-schema";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 const DECLARED = `vips: [ceo@acme.example]
@@ -17,17 +17,17 @@ function lint(tenant: string, baseline: string, more: Record<string, string> = {
     "baseline.yaml": `${baseline}\n${DECLARED}`,
     ...more,
   };
-  using directory = new LintedDirectory(
+  using directory = createTestDirectory(
     Object.fromEntries(Object.entries(files).map(([file, text]) => [file, `version: 1\n${text}`])),
   );
-  const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY, ownDomains: [] });
+  const { findings, settings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY, ownDomains: [] });
   const overrides = findings.filter(({ code }) => code.startsWith("loosen"));
   return {
     codes: overrides.map(({ code, level }) => `${level} ${code}`),
-    messages: directory.messages(overrides),
+    messages: directory.formatMessages(overrides),
     first: findings[0]?.code,
     settings,
-    findings: directory.spots(findings),
+    findings: directory.formatFindings(findings),
   };
 }
 

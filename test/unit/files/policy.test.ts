@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-21";
 
 /** Returns the policy findings for a file: the rule and the message, with line and column. */
 function broken(policy: string, rest: string): [spot: string, message: string][] {
-  using directory = new LintedDirectory({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
-  const { findings, settings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
+  using directory = createTestDirectory({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
+  const { findings, settings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
   const found = findings.filter(({ code }) => code.startsWith("policy-"));
   expect(settings === undefined).toBe(found.length > 0);
-  const spots = directory.spots(found);
-  return directory.messages(found).map((message, at) => [spots[at] ?? "", message]);
+  const spots = directory.formatFindings(found);
+  return directory.formatMessages(found).map((message, at) => [spots[at] ?? "", message]);
 }
 
 function entry(fields: Record<string, string>): string {
@@ -126,11 +126,11 @@ describe("a satisfied rule", () => {
 });
 
 it("reports all broken rules of an entry at once", () => {
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "tenant.yaml": "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
   });
-  const { findings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
-  expect(directory.spots(findings).sort()).toEqual([
+  const { findings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
+  expect(directory.formatFindings(findings).sort()).toEqual([
     "tenant.yaml:4:5 error allow-free-mail",
     "tenant.yaml:4:5 error policy-owner",
     "tenant.yaml:4:5 error policy-ticket",
@@ -138,13 +138,13 @@ it("reports all broken rules of an entry at once", () => {
 });
 
 it("applies an included file's rules to all entries", () => {
-  using directory = new LintedDirectory({
+  using directory = createTestDirectory({
     "baseline.yaml":
       "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
     "tenant.yaml": "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
   });
-  const { findings } = lintSettings(directory.path("tenant.yaml"), { today: TODAY });
-  expect(directory.spots(findings)).toEqual([
+  const { findings } = lintSettings(directory.at("tenant.yaml"), { today: TODAY });
+  expect(directory.formatFindings(findings)).toEqual([
     "tenant.yaml:3:27 note loosened",
     "baseline.yaml:5:5 error policy-owner",
     "tenant.yaml:5:5 error policy-owner",

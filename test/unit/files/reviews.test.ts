@@ -6,7 +6,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { getReviewDueDay, isReviewValid } from "../../../provider/files/reviews";
 import { type Edit, editSettings } from "../../../provider/files/settings-editor";
 import { buildDesiredState, hashDesiredState } from "../../../provider/plan/desired-state";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const TODAY = "2026-11-23";
 const MARK = { on: TODAY, by: "lena@acme.example" };
@@ -58,10 +58,10 @@ describe("a review decision in a settings file", () => {
 
   it("reads back unchanged from CSV, with formulas escaped", () => {
     const reviewed = { ...MARK, reason: "=1+1" };
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [marked("evil.example", reviewed)]),
     });
-    const text = formatCsv(readSettings(directory.path("a.yaml")));
+    const text = formatCsv(readSettings(directory.at("a.yaml")));
     expect(text).toContain(`"'=1+1"`);
     expect(readCsv(Buffer.from(text)).rows.map((row) => row.reviewed)).toEqual([undefined, reviewed]);
     const torn = text.replace('"lena@acme.example"', '""');
@@ -69,11 +69,11 @@ describe("a review decision in a settings file", () => {
   });
 
   it("is reported when invalid", () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "a.yaml":
         'version: 1\ndeny: [{ value: a.example, reviewed: { on: 2026-02-30, by: "", when: x } }]\nvips: [{ email: a@b.example, reviewed: yes-it-was }]\n',
     });
-    expect(directory.spots(lintSettings(directory.path("a.yaml")).findings)).toHaveLength(4);
+    expect(directory.formatFindings(lintSettings(directory.at("a.yaml")).findings)).toHaveLength(4);
   });
 });
 
@@ -96,8 +96,8 @@ describe("review findings", () => {
   const file = (policy: string): string =>
     `version: 1\n${policy}deny:\n  - a.example\n  - { value: b.example, reviewed: { on: 2026-05-01, by: Dana } }\n  - { value: c.example, reviewed: { on: 2026-11-01, by: Dana } }\nvips: [lena@acme.example]\n`;
   const found = (text: string): string[] => {
-    using directory = new LintedDirectory({ "a.yaml": text });
-    return lintSettings(directory.path("a.yaml"), { today: TODAY }).findings.map(
+    using directory = createTestDirectory({ "a.yaml": text });
+    return lintSettings(directory.at("a.yaml"), { today: TODAY }).findings.map(
       ({ code, level, place, message }) => `${place?.line} ${level} ${code}: ${message}`,
     );
   };
@@ -116,12 +116,12 @@ describe("review findings", () => {
   });
 
   it("don't change the digest of the desired state", () => {
-    using directory = new LintedDirectory({
+    using directory = createTestDirectory({
       "a.yaml": "version: 1\ndeny: [evil.example]\n",
       "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),
     });
     const digest = (name: string): string =>
-      hashDesiredState(buildDesiredState(readSettings(directory.path(name)), undefined));
+      hashDesiredState(buildDesiredState(readSettings(directory.at(name)), undefined));
     expect(digest("b.yaml")).toBe(digest("a.yaml"));
   });
 });

@@ -6,7 +6,7 @@ import { buildPublishedSchemas } from "../../../provider/commands/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { buildSettingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 const ROOT = join(__dirname, "../../..");
 const TODAY = "2026-11-21";
@@ -18,8 +18,8 @@ function isBySchema(text: string): boolean {
 }
 
 function codesOf(text: string): string[] {
-  using directory = new LintedDirectory({ "a.yaml": text });
-  const { findings } = inspectSettings(directory.path("a.yaml"), { today: TODAY });
+  using directory = createTestDirectory({ "a.yaml": text });
+  const { findings } = inspectSettings(directory.at("a.yaml"), { today: TODAY });
   return findings.filter(({ level }) => level === "error").map(({ code }) => code);
 }
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../provider/files/read-settings";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 /** Returns the findings of a file as `line:column code: message`. */
 function listFindings(content: string | Uint8Array, name = "a.yaml"): string[] {
-  using directory = new LintedDirectory({ [name]: content });
-  const { findings, settings } = inspectSettings(directory.path(name), { today: "2026-11-21" });
+  using directory = createTestDirectory({ [name]: content });
+  const { findings, settings } = inspectSettings(directory.at(name), { today: "2026-11-21" });
   expect(settings === undefined).toBe(findings.some(({ level }) => level === "error"));
   return findings.map(({ place, code, message }) => {
-    const text = message.replaceAll(`${directory.root}/`, "");
+    const text = message.replaceAll(`${directory.path}/`, "");
     return `${place?.line}:${place?.column} ${code}: ${text}`;
   });
 }

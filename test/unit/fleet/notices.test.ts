@@ -14,14 +14,14 @@ import type { NotificationSettings } from "../../../provider/rollout/model/notif
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
 import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { LintedDirectory } from "../../support/linted-directory";
+import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
-let directory: LintedDirectory;
+let directory: TestDirectory;
 let file: string;
 
 beforeEach(() => {
-  directory = new LintedDirectory({ "settings.yaml": "version: 1\n" });
-  file = join(directory.root, "sent.json");
+  directory = createTestDirectory({ "settings.yaml": "version: 1\n" });
+  file = join(directory.path, "sent.json");
 });
 
 afterEach(() => directory[Symbol.dispose]());
@@ -217,7 +217,7 @@ describe("fleet notices", () => {
       { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
       { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
     ]);
-    file = join(directory.root, "other.json");
+    file = join(directory.path, "other.json");
     const without = await nights([status]);
     expect(without.notices[0]).toHaveLength(2);
     expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
@@ -241,7 +241,7 @@ describe("the sent-notices file", () => {
     const kept = readSentNotices(file);
     expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
     expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
-    expect(readdirSync(directory.root).filter((name) => name.endsWith(".new"))).toEqual([]);
+    expect(readdirSync(directory.path).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
   it.each([
@@ -269,13 +269,13 @@ describe("the sent-notices file", () => {
   });
 
   it("is rejected before sending when it can't be written", () => {
-    file = join(directory.root, "nowhere", "sent.json");
+    file = join(directory.path, "nowhere", "sent.json");
     expect(() => new FleetNotices(undefined, {}, file)).toThrow(/^The sent notices can't be saved to ".*": ENOENT/);
   });
 
   it("causes notices to be resent when it can't be saved", async () => {
     await using hook = await startHook();
-    const own = join(directory.root, "own");
+    const own = join(directory.path, "own");
     mkdirSync(own);
     const notices = () =>
       new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "sent.json"));

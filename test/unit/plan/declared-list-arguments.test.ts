@@ -7,12 +7,12 @@ import { buildEmptyEvidence } from "../../../provider/plan/mail-evidence";
 import { makePlan } from "../../../provider/plan/make-plan";
 import { buildObservedState } from "../../../provider/plan/observed-state";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
-import { createSettingsDirectory } from "../../support/settings-directory";
+import { createTestDirectory } from "../../support/test-directory";
 
 afterEach(() => vi.unstubAllEnvs());
 
 it("rejects a program that reads other content than the plan's file", () => {
-  using directory = createSettingsDirectory({
+  using directory = createTestDirectory({
     "acme.yaml": "version: 1\ndeny: [a.example]\n",
     "globex.yaml": "version: 1\ndeny: [b.example]\n",
     "same.yaml": "version: 1\ndeny: [a.example]\n",

@@ -3,8 +3,8 @@ import { prepareListChange } from "../../../../provider/commands/change/prepare-
 import type { ChangedFile } from "../../../../provider/files/edit-files";
 import type { ListChange } from "../../../../provider/gitops/list-change";
 import { refang } from "../../../../provider/settings/refang";
-import { createSettingsDirectory } from "../../../support/settings-directory";
 import { countSteps } from "../../../support/step-count";
+import { createTestDirectory } from "../../../support/test-directory";
 
 /** The same deny list in each layout. */
 const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = {
@@ -45,7 +45,7 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
       if (!value.ok) throw new Error(value.reason);
       return value.value;
     });
-    using directory = createSettingsDirectory({ "settings.yaml": LAYOUTS[layout]?.(hosts) ?? "" });
+    using directory = createTestDirectory({ "settings.yaml": LAYOUTS[layout]?.(hosts) ?? "" });
     let files: readonly ChangedFile[] = [];
     const steps = countSteps(() => {
       const place = { file: directory.at("settings.yaml"), today: "2026-11-23" };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
 import { type RefangedValue, refang } from "../../../../provider/settings/refang";
-import { createSettingsDirectory } from "../../../support/settings-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 function value(text: string): RefangedValue {
   const read = refang(text);
@@ -22,7 +22,7 @@ const FILES = {
 };
 
 it("refuses a change that breaks a file including the changed one", () => {
-  using directory = createSettingsDirectory(FILES);
+  using directory = createTestDirectory(FILES);
   const place = {
     file: directory.at("settings/baseline.yaml"),
     includedBy: directory.at("settings/acme.yaml"),

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { Lexer } from "yaml";
 import { prepareListChange } from "../../../../provider/commands/change/prepare-list-change";
 import { refang } from "../../../../provider/settings/refang";
-import { createSettingsDirectory } from "../../../support/settings-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 it("runs the YAML parser only on entries that need it", () => {
   const plain = Array.from(
@@ -12,7 +12,7 @@ it("runs the YAML parser only on entries that need it", () => {
   );
   const other = "  - value: mid.example\n    comment: |\n      Two\n      lines\n";
   const before = `version: 1\ndeny:\n${plain.slice(0, 2_000).join("")}${other}${plain.slice(2_000).join("")}`;
-  using directory = createSettingsDirectory({});
+  using directory = createTestDirectory({});
   writeFileSync(directory.at("settings.yaml"), before);
   const value = refang("evil[.]example");
   if (!value.ok) throw new Error(value.reason);

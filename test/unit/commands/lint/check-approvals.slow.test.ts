@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { checkApprovals } from "../../../../provider/commands/lint/check-approvals";
 import { lintFiles } from "../../../../provider/files/lint-files";
 import { BASELINE, by, change, check, entry, type Given, old, TODAY, tenant } from "../../../support/approved-change";
-import { type SettingsHistory, settingsHistory } from "../../../support/settings-history";
+import { createSettingsRepository, type SettingsRepository } from "../../../support/settings-repository";
 
 /* The full set of cases; check-approvals.test.ts has a sample. */
 
@@ -77,7 +77,7 @@ describe("an added entry", () => {
 });
 
 describe("authorship of a commit", () => {
-  const merged = (own: string, more?: (history: SettingsHistory) => void) => {
+  const merged = (own: string, more?: (history: SettingsRepository) => void) => {
     const made = change(by("Mei Chen"));
     const { git, commit } = made.history;
     git("switch", "--quiet", "main");
@@ -89,7 +89,7 @@ describe("authorship of a commit", () => {
     git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
     return made;
   };
-  const headOf = (history: SettingsHistory): Given[] => [
+  const headOf = (history: SettingsRepository): Given[] => [
     { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
   ];
 
@@ -184,7 +184,7 @@ describe("an existing entry", () => {
   });
 
   it("needs approval when a change restores it in a tenant", async () => {
-    const history = settingsHistory();
+    const history = createSettingsRepository();
     const removing = "version: 1\ninclude: [baseline.yaml]\nremove: { allow: [old.example] }\n";
     history.commit("Begin", {
       "settings/baseline.yaml": `${BASELINE}allow:\n${old}`,
@@ -230,7 +230,7 @@ describe("a file that another file includes", () => {
   });
 
   it("needs approval for entries that an existing including file removes", async () => {
-    using history = settingsHistory();
+    using history = createSettingsRepository();
     history.commit("Begin", {
       "settings/baseline.yaml": BASELINE,
       "settings/acme.yaml": tenant(old),
@@ -302,7 +302,7 @@ describe("approval rules in a change", () => {
   });
 
   it("accept no approver from a policy that the change adds", async () => {
-    const history = settingsHistory();
+    const history = createSettingsRepository();
     history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
     history.git("switch", "--quiet", "--create", "change");
     const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
@@ -314,7 +314,7 @@ describe("approval rules in a change", () => {
 });
 
 it("requires no approval without a policy", async () => {
-  const history = settingsHistory();
+  const history = createSettingsRepository();
   history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
   history.git("switch", "--quiet", "--create", "change");
   history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
@@ -323,7 +323,7 @@ it("requires no approval without a policy", async () => {
 });
 
 it("requires approval for VIPs when the policy names them", async () => {
-  const history = settingsHistory();
+  const history = createSettingsRepository();
   const policy = "policy: { requireApproval: [vips], approvers: { Tomas: tomas-l } }\n";
   history.commit("Begin", { "settings/acme.yaml": `version: 1\n${policy}vips: [ceo@acme.example]\n` });
   history.git("switch", "--quiet", "--create", "change");

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readApprovals } from "../../../../provider/commands/lint/read-approvals";
-import { createSettingsDirectory } from "../../../support/settings-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const COMMIT = "a".repeat(40);
 const LATER = "b".repeat(40);
@@ -20,12 +20,12 @@ function review(login: string | null, state: string, minute: number, commit: str
 }
 
 function read(answer: unknown): unknown {
-  using directory = createSettingsDirectory({ "answer.json": JSON.stringify(answer) });
+  using directory = createTestDirectory({ "answer.json": JSON.stringify(answer) });
   return readApprovals(directory.at("answer.json"));
 }
 
 function refused(text: string): string {
-  using directory = createSettingsDirectory({ "answer.json": text });
+  using directory = createTestDirectory({ "answer.json": text });
   try {
     readApprovals(directory.at("answer.json"));
   } catch (error) {
@@ -120,7 +120,7 @@ describe("an invalid approvals file", () => {
   });
 
   it("is rejected when missing, a pipe or too large", () => {
-    using directory = createSettingsDirectory({ "long.json": "[]" });
+    using directory = createTestDirectory({ "long.json": "[]" });
     expect(() => readApprovals(directory.at("no.json"))).toThrow(
       /no\.json" can't be read: the file doesn't exist\. The pipeline/,
     );

@@ -7,7 +7,7 @@ import type { Finding } from "../../../../provider/files/finding";
 import { FINDING_RULES } from "../../../../provider/files/finding-rules";
 import { lintSettings } from "../../../../provider/files/lint";
 import { RISKS } from "../../../../provider/settings/risk";
-import { LintedDirectory } from "../../../support/linted-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 // The official schema by OASIS. One of its patterns isn't a valid regular expression with the "u" flag.
 const require = createRequire(__filename);
@@ -40,11 +40,11 @@ function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"
 }
 
 function findingsOf(content: string): readonly Finding[] {
-  using directory = new LintedDirectory({ "settings/tenant.yaml": content });
-  const { findings } = lintSettings(directory.path("settings/tenant.yaml"), { today: "2026-11-21" });
+  using directory = createTestDirectory({ "settings/tenant.yaml": content });
+  const { findings } = lintSettings(directory.at("settings/tenant.yaml"), { today: "2026-11-21" });
   return findings.map((finding) => ({
     ...finding,
-    message: finding.message.replaceAll(`${directory.root}/`, ""),
+    message: finding.message.replaceAll(`${directory.path}/`, ""),
     place: finding.place && { ...finding.place, file: "settings/tenant.yaml" },
   })) as Finding[];
 }

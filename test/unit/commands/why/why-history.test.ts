@@ -2,15 +2,19 @@ import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { readValueHistory } from "../../../../provider/commands/why/value-history";
 import type { HistoryEvent } from "../../../../provider/gitops/why-schema";
-import { createSettingsDirectory } from "../../../support/settings-directory";
-import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../../support/settings-history";
+import {
+  createSettingsRepository,
+  GIT_ENVIRONMENT,
+  type SettingsRepository,
+} from "../../../support/settings-repository";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const before = process.cwd();
-let repository: SettingsHistory;
+let repository: SettingsRepository;
 
 beforeEach(() => {
   for (const [name, value] of Object.entries(GIT_ENVIRONMENT)) vi.stubEnv(name, value);
-  repository = settingsHistory();
+  repository = createSettingsRepository();
   process.chdir(repository.path);
 });
 afterEach(() => {
@@ -92,7 +96,7 @@ it("reports the merge and pull request behind a commit", async () => {
 it("reports where a shallow clone's history ends", async () => {
   repository.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
   repository.commit("next", { "b.yaml": "version: 1\n" });
-  using other = createSettingsDirectory({});
+  using other = createTestDirectory({});
   repository.git("clone", "--quiet", "--depth=1", `file://${repository.path}`, other.at("clone"));
   process.chdir(other.at("clone"));
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");

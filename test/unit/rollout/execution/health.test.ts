@@ -4,7 +4,7 @@ import { UNLIMITED_REQUESTS } from "../../../../provider/client/request-limiter"
 import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
-import { LintedDirectory } from "../../../support/linted-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const wave: Wave = {
   name: "canary",
@@ -56,12 +56,12 @@ it("kills a hanging command with its children and reports unhealthy", async () =
 });
 
 it("doesn't run a command that isn't allowed and reports unhealthy", async () => {
-  using directory = new LintedDirectory({});
-  const command = ["touch", directory.path("was-run")];
+  using directory = createTestDirectory({});
+  const command = ["touch", directory.at("was-run")];
   const health = { command, timeoutMs: 10_000 };
   const { isHealthy, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
   expect(isHealthy).toBe(false);
   expect(message).toContain("The command can't be run: This run does not allow the following");
   expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
-  expect(existsSync(directory.path("was-run"))).toBe(false);
+  expect(existsSync(directory.at("was-run"))).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { hostname, userInfo } from "node:os";
 import { afterEach, expect, it } from "vitest";
 import { getOperatorName, readOrigin } from "../../../../provider/rollout/model/origin";
-import { createSettingsDirectory } from "../../../support/settings-directory";
-import { settingsHistory } from "../../../support/settings-history";
+import { createSettingsRepository } from "../../../support/settings-repository";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const here = process.cwd();
 afterEach(() => process.chdir(here));
@@ -14,7 +14,7 @@ it("names the operator by pipeline account, else by machine user", () => {
 });
 
 it("records the commit and uncommitted changes, ignoring generated files", async () => {
-  using history = settingsHistory();
+  using history = createSettingsRepository();
   const revision = history.commit("begin", { "settings/acme.yaml": "version: 1\n", "README.md": "ours" });
   process.chdir(history.path);
   const who = { user: "dana", host: hostname() };
@@ -31,7 +31,7 @@ it("records the commit and uncommitted changes, ignoring generated files", async
   expect(await origin()).toEqual({ ...who, revision: next });
   history.write("README.md", "theirs");
   expect(await origin()).toEqual({ ...who, revision: next, isChanged: true });
-  using bare = createSettingsDirectory({});
+  using bare = createTestDirectory({});
   process.chdir(bare.path);
   expect(await origin()).toEqual(who);
 });

@@ -3,9 +3,9 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { LintedDirectory } from "../../../support/linted-directory";
 import { target } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
@@ -68,15 +68,15 @@ describe("a key from the environment", () => {
 
 describe("a key from a file", () => {
   it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("is read from %j without the line ending", async (content) => {
-    using directory = new LintedDirectory({ key: content });
-    expect(await read({ from: "file", path: directory.path("key") })).toBe("abc-123");
+    using directory = createTestDirectory({ key: content });
+    expect(await read({ from: "file", path: directory.at("key") })).toBe("abc-123");
   });
 
   it("is rejected with its path when missing or unreadable", async () => {
-    using directory = new LintedDirectory({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
-    const getErrorMessage = async (name: string) => await refused({ from: "file", path: directory.path(name) });
+    using directory = createTestDirectory({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
+    const getErrorMessage = async (name: string) => await refused({ from: "file", path: directory.at(name) });
     expect(await getErrorMessage("none")).toBe(
-      `… the file "${directory.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or specify another source under \`key\`.`,
+      `… the file "${directory.at("none")}" does not exist. Put the tenant's API key there, where this user can read it, or specify another source under \`key\`.`,
     );
     expect(await getErrorMessage("folder")).toContain("isn't a regular file");
     expect(await getErrorMessage("large")).toContain("has more than 65536 bytes");
@@ -84,11 +84,11 @@ describe("a key from a file", () => {
   });
 
   it("is rejected without opening a pipe or device", async () => {
-    using directory = new LintedDirectory({});
-    execFileSync("mkfifo", [directory.path("pipe")]);
-    symlinkSync("/dev/zero", directory.path("endless"));
+    using directory = createTestDirectory({});
+    execFileSync("mkfifo", [directory.at("pipe")]);
+    symlinkSync("/dev/zero", directory.at("endless"));
     for (const name of ["pipe", "endless"]) {
-      expect(await refused({ from: "file", path: directory.path(name) })).toContain("isn't a regular file");
+      expect(await refused({ from: "file", path: directory.at(name) })).toContain("isn't a regular file");
     }
   });
 });

@@ -4,13 +4,13 @@ import { stringify } from "yaml";
 import type { Target, Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedDirectory } from "../../../support/linted-directory";
+import { createTestDirectory, type TestDirectory } from "../../../support/test-directory";
 
-function read(directory: LintedDirectory, text: string): Targets {
+function read(directory: TestDirectory, text: string): Targets {
   return readTargets(directory.write("tenants.yaml", text));
 }
 
-function refusal(directory: LintedDirectory, text: string): TargetsFileError | undefined {
+function refusal(directory: TestDirectory, text: string): TargetsFileError | undefined {
   try {
     read(directory, text);
     return undefined;
@@ -104,7 +104,7 @@ describe("a valid tenants file", () => {
     ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
     ["as JSON", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" })],
   ])("reads back unchanged when written %s", (_how, text) => {
-    using directory = new LintedDirectory();
+    using directory = createTestDirectory();
     fc.assert(
       fc.property(file, (content) => {
         const { targets, waves } = read(directory, text(written(content)));
@@ -121,7 +121,7 @@ describe("a valid tenants file", () => {
               labels: { ...content.defaultLabels, ...one.labels },
               baseUrl: one.baseUrl ?? "https://all.example",
               key: { from: "command", command: ["get", tenantName] },
-              settings: directory.path(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
+              settings: directory.at(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
               stack: tenantName,
               ...(one.resource === undefined ? {} : { resource: one.resource }),
               allowInsecureHttp: false,
@@ -162,7 +162,7 @@ describe("a YAML trap", () => {
   ];
 
   it("is absent from a plain file", () => {
-    using directory = new LintedDirectory();
+    using directory = createTestDirectory();
     expect(refusal(directory, LINES.join("\n"))).toBeUndefined();
   });
 
@@ -190,7 +190,7 @@ describe("a YAML trap", () => {
     ["  a: ]", "yaml-syntax"],
     ["  a: { stack: \u202eb }", "yaml-hidden"],
   ])("is found at its line: %j", (trap, code) => {
-    using directory = new LintedDirectory();
+    using directory = createTestDirectory();
     fc.assert(
       fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
         // A duplicate is reported at its second occurrence.
@@ -239,12 +239,12 @@ describe("a plaintext key", () => {
   ];
 
   it("appears in no error message", () => {
-    using directory = new LintedDirectory();
+    using directory = createTestDirectory();
     const before = "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
     fc.assert(
       fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
         const error = refusal(directory, `${before}${spot(one)}\n`);
-        const message = `${error?.message}`.replaceAll(directory.root, "");
+        const message = `${error?.message}`.replaceAll(directory.path, "");
         for (let at = 0; at + 6 <= one.length; at += 1) expect(message).not.toContain(one.slice(at, at + 6));
       }),
       { numRuns: 500 },
@@ -254,7 +254,7 @@ describe("a plaintext key", () => {
   it.each(["key: abcdef123", "key: { value: abcdef123 }", "apiKey: abcdef123", "key: 123456", "key: [abcdef123]"])(
     "is rejected with the correct syntax: %s",
     (line) => {
-      using directory = new LintedDirectory();
+      using directory = createTestDirectory();
       const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
       const [finding] = refusal(directory, text)?.findings ?? [];
       expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
-import { LintedDirectory } from "../../../support/linted-directory";
+import { createTestDirectory, type TestDirectory } from "../../../support/test-directory";
 
 /** Reads `tenants.yaml` from the given files. Returns the targets with paths relative to their directory. */
-function read(files: Readonly<Record<string, string>>, prepare?: (directory: LintedDirectory) => void): Targets {
-  using directory = new LintedDirectory(files);
+function read(files: Readonly<Record<string, string>>, prepare?: (directory: TestDirectory) => void): Targets {
+  using directory = createTestDirectory(files);
   prepare?.(directory);
-  const targets = readTargets(directory.path("tenants.yaml"));
+  const targets = readTargets(directory.at("tenants.yaml"));
   const parts = [...Object.entries(targets)].map(([name, value]) =>
     value instanceof Map ? [name, value] : [name, stripDirectory(value, directory)],
   );
@@ -19,12 +19,12 @@ function read(files: Readonly<Record<string, string>>, prepare?: (directory: Lin
 /** Returns the mistakes as `tenants.yaml:3:5 message`. */
 function listMistakes(
   files: string | Readonly<Record<string, string>>,
-  prepare?: (directory: LintedDirectory) => void,
+  prepare?: (directory: TestDirectory) => void,
 ): string[] {
-  using directory = new LintedDirectory(typeof files === "string" ? { "tenants.yaml": files } : files);
+  using directory = createTestDirectory(typeof files === "string" ? { "tenants.yaml": files } : files);
   prepare?.(directory);
   try {
-    readTargets(directory.path("tenants.yaml"));
+    readTargets(directory.at("tenants.yaml"));
     return [];
   } catch (error) {
     expect(error).toBeInstanceOf(TargetsFileError);
@@ -33,13 +33,13 @@ function listMistakes(
     for (const one of findings.slice(0, 100)) expect(message).toContain(one.message);
     return findings.map(
       (one) =>
-        `${one.place?.file.replace(`${directory.root}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${directory.root}/`, "")}`,
+        `${one.place?.file.replace(`${directory.path}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${directory.path}/`, "")}`,
     );
   }
 }
 
-function stripDirectory<Value>(value: Value, directory: LintedDirectory): Value {
-  return value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll(`${directory.root}/`, ""));
+function stripDirectory<Value>(value: Value, directory: TestDirectory): Value {
+  return value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll(`${directory.path}/`, ""));
 }
 
 const DEFAULTS = `version: 1
@@ -396,8 +396,8 @@ describe("a mistake in one place", () => {
   });
 
   it("is reported for a missing file", () => {
-    using directory = new LintedDirectory();
-    expect(() => readTargets(directory.path("tenants.yaml"))).toThrow(
+    using directory = createTestDirectory();
+    expect(() => readTargets(directory.at("tenants.yaml"))).toThrow(
       /tenants\.yaml" can.t be read: the file doesn't exist\. This file lists the tenants\./,
     );
   });
@@ -462,9 +462,9 @@ describe("included files", () => {
   it("must lie within the repository, even through links", () => {
     const tenants = (include: string, settings: string): string =>
       `version: 1\ninclude: ${include}\ndefaults: { baseUrl: https://mail.example, key: { file: ../key } }\ntenants: { acme: { settings: ${settings} } }\n`;
-    const outside = (directory: LintedDirectory): void => {
-      mkdirSync(directory.path("repository/.git"));
-      symlinkSync(directory.path("outside"), directory.path("repository/link"));
+    const outside = (directory: TestDirectory): void => {
+      mkdirSync(directory.at("repository/.git"));
+      symlinkSync(directory.at("outside"), directory.at("repository/link"));
     };
     const listPathErrors = (include: string, settings: string): string[] => {
       const files = {
@@ -472,10 +472,10 @@ describe("included files", () => {
         "repository/deep/tenants.yaml": tenants(include, settings),
         "outside/a.yaml": "version: 1\nsecret: here\n",
       };
-      using directory = new LintedDirectory(files);
+      using directory = createTestDirectory(files);
       outside(directory);
       try {
-        readTargets(directory.path("repository/deep/tenants.yaml"));
+        readTargets(directory.at("repository/deep/tenants.yaml"));
         return [];
       } catch (error) {
         expect(String(error)).not.toContain("secret");

@@ -5,8 +5,8 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { LintedDirectory } from "../../../support/linted-directory";
 import { target } from "../../../support/rollout-target";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const SERVICE = "https://mail-security.example";
 const variable = (name: string): KeySource => ({ from: "environment", variable: name });
@@ -90,12 +90,12 @@ describe("allowed variables", () => {
 });
 
 it("allows only files that really lie in an allowed directory", () => {
-  using directory = new LintedDirectory({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
-  symlinkSync("..data/acme", directory.path("keys/acme"));
-  symlinkSync("../other", directory.path("keys/outside"));
-  mkdirSync(directory.path("keys-2"));
-  const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: directory.path("keys") };
-  const listRejections = (path: string): string[] => refusedBy(allowing, file(directory.path(path)));
+  using directory = createTestDirectory({ "keys/..data/acme": "k", "keys/plain": "k", other: "secret" });
+  symlinkSync("..data/acme", directory.at("keys/acme"));
+  symlinkSync("../other", directory.at("keys/outside"));
+  mkdirSync(directory.at("keys-2"));
+  const allowing = { EMAIL_SECURITY_SERVICES: SERVICE, EMAIL_SECURITY_KEY_FILES: directory.at("keys") };
+  const listRejections = (path: string): string[] => refusedBy(allowing, file(directory.at(path)));
   for (const path of ["keys/acme", "keys/plain", "keys/not-there"]) expect(listRejections(path), path).toEqual([]);
   for (const path of ["other", "keys/outside", "keys/../other", "keys-2/acme"]) {
     expect(listRejections(path), path).toEqual(["file"]);

@@ -4,14 +4,14 @@ import { buildPublishedSchemas } from "../../../../provider/commands/json-schema
 import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { buildTenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
-import { LintedDirectory } from "../../../support/linted-directory";
+import { createTestDirectory } from "../../../support/test-directory";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(buildTenantsJsonSchema());
 
 function isRead(text: string): boolean {
-  using directory = new LintedDirectory({ "tenants.yaml": text });
+  using directory = createTestDirectory({ "tenants.yaml": text });
   try {
-    readTargets(directory.path("tenants.yaml"));
+    readTargets(directory.at("tenants.yaml"));
     return true;
   } catch {
     return false;
