@@ -1,9 +1,11 @@
 import type { Plan } from "../../provider/plan/plan";
 import { formatPlanJson } from "../../provider/plan/render/plan-json";
-import type { Journal } from "../../provider/rollout/journal/journal";
-import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
+import type { Database } from "../../provider/rollout/database/database";
+import { Journal } from "../../provider/rollout/journal/journal";
+import type { PlannedTenant, RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import type { RecordedChange } from "../../provider/rollout/model/history-schema";
 import type { TenantError } from "../../provider/rollout/model/rollout-report";
+import type { Target } from "../../provider/rollout/model/target";
 import type { JobQueue } from "../../provider/rollout/queue/job-queue";
 import { emptyPlan } from "./plans";
 import { createTarget } from "./rollout-target";
@@ -36,17 +38,14 @@ const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
   const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
-  const targets = names.map((name) => createTarget(name, "https://a.example"));
-  const id = await journal.create(
+  const id = await storeStartedRollout(
+    journal,
     {
       ...{ source: "tenants.yaml", project: "p", today: "2026-11-21", services: [], backend: "b" },
       waves: [{ name: "all", maxConcurrent: 9, tolerated: 9, soakMs: 0, gate: false, tenants: names }],
       ...spec,
     },
-    targets,
-  );
-  await journal.recordPlans(
-    id,
+    names.map((name) => createTarget(name, "https://a.example")),
     names.map((name) => {
       const changes = tenants[name] ?? [];
       const isPending = changes.length > 0;
@@ -60,15 +59,16 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
         ...(isPending ? { plan: planWith(changes) } : {}),
       };
     }),
+    {
+      bundle: new Map(
+        Object.entries({
+          ...Object.fromEntries(names.map((name) => [`${name}.yaml`, "version: 1\n"])),
+          ...files,
+        }).map(([path, text]) => [path, Buffer.from(text)]),
+      ),
+      start: { by: "dana@build-7", seq },
+    },
   );
-  const bundle = new Map(
-    Object.entries({
-      ...Object.fromEntries(names.map((name) => [`${name}.yaml`, "version: 1\n"])),
-      ...files,
-    }).map(([path, text]) => [path, Buffer.from(text)]),
-  );
-  await journal.completePlanning(id, `r2-${id.slice(-6)}`, { bundle, directory: "." });
-  await journal.start(id, { retry: false, by: "dana@build-7", seq });
   await journal.setWaveState(id, 0, "running");
   for (const name of names) {
     if (tenants[name]?.length === 0) continue;
@@ -90,6 +90,76 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
   if (end === "abandoned") await journal.abandon(id, "It was abandoned by a person.");
   else await journal.finishRollout(id);
   return id;
+}
+
+/** Stores a rollout as planning does, and starts it. Returns its id. */
+async function storeStartedRollout(
+  journal: Journal,
+  spec: RolloutSpec,
+  targets: readonly Target[],
+  plans: readonly PlannedTenant[],
+  {
+    bundle,
+    digest,
+    start = {},
+  }: {
+    readonly bundle: ReadonlyMap<string, Uint8Array>;
+    /** Default: one made from the id. */
+    readonly digest?: string;
+    readonly start?: { readonly by?: string; readonly seq?: number };
+  },
+): Promise<string> {
+  const id = await journal.create(spec, targets);
+  await journal.recordPlans(id, plans);
+  await journal.completePlanning(id, digest ?? `r2-${id.slice(-6)}`, { bundle, directory: "." });
+  await journal.start(id, { retry: false, ...start });
+  return id;
+}
+
+/** A journal to which tests write rollouts that never ran. */
+export interface FleetJournal extends AsyncDisposable {
+  /**
+   * Starts a rollout with one wave, one day after the previous one. Returns its id.
+   *
+   * @param files settings files by path; each tenant's is `settings/NAME.yaml`.
+   * @param read the planning's snapshots of tenants, by name. Default: none.
+   */
+  rollout(
+    files: ReadonlyMap<string, Uint8Array>,
+    tenants: Readonly<Record<string, "unchanged" | "pending">>,
+    project?: string,
+    read?: ReadonlyMap<string, Pick<TenantSummary, "identity" | "fingerprint" | "marker">>,
+  ): Promise<string>;
+}
+
+/** @param backend the fingerprint of the state backend. */
+export async function openFleetJournal(database: Database, backend: string): Promise<FleetJournal> {
+  let nowMs = Date.UTC(2026, 10, 9, 9);
+  const journal = await Journal.open(database, () => nowMs);
+  return {
+    rollout: async (bundle, tenants, project = "p", read = new Map()) => {
+      nowMs += 24 * 60 * 60 * 1_000;
+      const names = Object.keys(tenants);
+      return await storeStartedRollout(
+        journal,
+        {
+          source: "tenants.yaml",
+          project,
+          today: new Date(nowMs).toISOString().slice(0, 10),
+          backend,
+          services: [],
+          waves: [{ name: "all", tenants: names, maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false }],
+        },
+        names.map((name) => ({ ...createTarget(name, "https://a.example"), settings: `settings/${name}.yaml` })),
+        names.map((name) => ({
+          ...{ name, state: tenants[name] ?? "pending", digest: "" },
+          ...(read.has(name) ? { summary: { ...summaryOf([]), resource: "settings", ...read.get(name) } } : {}),
+        })),
+        { bundle, digest: "r2-reviewed" },
+      );
+    },
+    [Symbol.asyncDispose]: async () => await journal.close(),
+  };
 }
 
 /** Builds the change that adds an entry to a list. */

@@ -8,7 +8,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
@@ -145,7 +145,7 @@ it("writes every tenant's entries from one read of each list", async () => {
 
 it("shows only the rollouts that reached a tenant on its page", async () => {
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory.path}` }, directory.path);
-  await using journal = await fleetJournal(await openJournalDatabase(directory.at("j.db")), fingerprint);
+  await using journal = await openFleetJournal(await openJournalDatabase(directory.at("j.db")), fingerprint);
   const files = new Map(
     Object.entries({
       "settings/baseline.yaml": BASELINE,

@@ -7,7 +7,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { COMMAND, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
@@ -112,7 +112,7 @@ it.each([
   if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
   else {
     const { fingerprint } = resolveStateBackend(about, directory.path);
-    await using journal = await fleetJournal(await openJournalDatabase(join(directory.path, "j.db")), fingerprint);
+    await using journal = await openFleetJournal(await openJournalDatabase(join(directory.path, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
     const targets = readFileSync(directory.at("tenants.yaml"), "utf8");
     directory.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));

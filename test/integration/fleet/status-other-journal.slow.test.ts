@@ -7,7 +7,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { startSandbox } from "../../../provider/sandbox";
 import { normalizeAddress } from "../../../provider/settings/tenant-identity";
 import { runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
@@ -76,7 +76,7 @@ tenants: { acme: {} }
       const backend = `file://${directory.path}`;
       const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path);
       const database = await openJournalDatabase(join(directory.path, "j.db"));
-      await using journal = await fleetJournal(database, fingerprint);
+      await using journal = await openFleetJournal(database, fingerprint);
       const files = new Map([["settings/acme.yaml", Buffer.from(SETTINGS)]]);
       // The journal's first rollout is only there so that a marker can have a lower number than the second.
       await journal.rollout(files, { acme: "unchanged" });

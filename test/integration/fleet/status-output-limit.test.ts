@@ -3,8 +3,8 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -47,7 +47,7 @@ notify: { webhook: { changes: true } }
     "settings.yaml": SETTINGS,
   });
   backend = `file://${directory.path}`;
-  await using journal = await fleetJournal(
+  await using journal = await openFleetJournal(
     await openJournalDatabase(directory.at("j.db")),
     resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );

@@ -8,8 +8,8 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -233,7 +233,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
   });
   {
     const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: backend }, other.path);
-    await using journal = await fleetJournal(await openJournalDatabase(join(other.path, "j.db")), fingerprint);
+    await using journal = await openFleetJournal(await openJournalDatabase(join(other.path, "j.db")), fingerprint);
     await journal.rollout(new Map([["settings/baseline.yaml", Buffer.from(baseline)]]), { acme: "pending" });
   }
   const { stdout } = await runCli(
@@ -257,7 +257,7 @@ it("separates drift from file changes since the last rollout", async () => {
         "settings/hooli.yaml": own,
       }).map(([path, text]) => [path, Buffer.from(text)]),
     );
-  await using journal = await fleetJournal(
+  await using journal = await openFleetJournal(
     await openJournalDatabase(join(directory.path, "j.db")),
     resolveStateBackend({ PULUMI_BACKEND_URL: backend }, directory.path).fingerprint,
   );

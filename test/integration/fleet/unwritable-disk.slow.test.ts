@@ -4,7 +4,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { canMount } from "../../support/unwritable-disk";
@@ -32,7 +32,7 @@ waves: [{ name: all }]
 `,
     "acme.yaml": SETTINGS,
   });
-  const journal = await fleetJournal(await openJournalDatabase(directory.at("live.db")), fingerprint());
+  const journal = await openFleetJournal(await openJournalDatabase(directory.at("live.db")), fingerprint());
   rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
   // The same files as after a killed run or in a backup: the last commits are in the write-ahead log.
   for (const end of ["", "-wal"]) copyFileSync(directory.at(`live.db${end}`), directory.at(`killed.db${end}`));

@@ -8,7 +8,7 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { assertNoOtherTenant } from "../../../provider/rollout/execution/tenant-identity-checks";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { ClaimedJob } from "../../../provider/rollout/journal/rollout-record";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { createTarget } from "../../support/rollout-target";
 
 /* Right before the write, a tenant is compared with what the journal and the states of all stacks remember. */
@@ -50,7 +50,7 @@ function writeState(stack: string, tenant: string): void {
 /** Compares the tenant that a key opens with its rollout, which read nothing of it, and with an earlier one. */
 async function check(opened: string, summary: Pick<ClaimedJob["summary"], "identity">): Promise<string | undefined> {
   const database = await openSqlite(join(base, "j.db"));
-  await using stored = await fleetJournal(database, "b");
+  await using stored = await openFleetJournal(database, "b");
   const read = new Map([["acme", { identity: getObservedIdentity(AT, observed("acme")) }]]);
   if (summary.identity === undefined) await stored.rollout(new Map(), { acme: "unchanged" }, "p", read);
   const rollout = await stored.rollout(new Map(), { acme: "pending" }, "p", new Map([["acme", summary]]));

@@ -7,8 +7,8 @@ import { openPostgres } from "../../../provider/rollout/database/postgres-databa
 import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
-import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 
 let postgres: Postgres;
 const directory = mkdtempSync(join(tmpdir(), "email-security-reached-"));
@@ -30,7 +30,7 @@ const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
 describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in %s", (_, open) => {
   it("is the newest one of its project and backend", async () => {
     const database = await open();
-    await using journal = await fleetJournal(database, "b");
+    await using journal = await openFleetJournal(database, "b");
     const files = new Map([["settings/t0.yaml", Buffer.from("version: 1\n")]]);
     await journal.rollout(files, { t0: "unchanged", t1: "pending", t2: "unchanged" });
     const second = await journal.rollout(files, { t0: "unchanged", t1: "unchanged" });
@@ -101,7 +101,7 @@ describe.each(Object.entries(DATABASES))("the last applied rollout of a stack in
       shortenBusyTimeout: (ms) => opened.shortenBusyTimeout(ms),
       close: async () => await opened.close(),
     };
-    await using journal = await fleetJournal(database, "c");
+    await using journal = await openFleetJournal(database, "c");
     const none = new Map<string, Uint8Array>();
     const whose = { project: "years", backend: "c" };
     await journal.rollout(none, { t0: "unchanged" }, "another of the same database");

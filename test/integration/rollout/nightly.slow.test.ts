@@ -7,10 +7,10 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { click } from "../../support/console";
-import { fleetJournal } from "../../support/fleet-journal";
 import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
 import { type Hook, startHook } from "../../support/hook";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 import { SmallGitLab } from "../../support/small-gitlab";
 import { createTestDirectory } from "../../support/test-directory";
@@ -60,7 +60,7 @@ async function journalOf(region: string, tenants: readonly string[]): Promise<vo
   const directory = join(example.cache(`rollout-${region}--0-1`), ".email-security");
   await mkdir(directory, { recursive: true });
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
-  await using journal = await fleetJournal(await openJournalDatabase(join(directory, "rollouts.db")), fingerprint);
+  await using journal = await openFleetJournal(await openJournalDatabase(join(directory, "rollouts.db")), fingerprint);
   const files = ["baseline", ...tenants].map(async (name): Promise<[string, Buffer]> => {
     const path = `settings/${name}.yaml`;
     return [path, await readFile(join(example.repository, path))];

@@ -6,7 +6,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { skipTenants } from "../../../provider/rollout/journal/skips";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 
 let directory: string;
 
@@ -29,7 +29,7 @@ tenants: { acme: {}, globex: {} }
   const { fingerprint: backend } = resolveStateBackend(environment, directory);
   {
     const database = await openJournalDatabase(join(directory, "j.db"));
-    await using journal = await fleetJournal(database, backend);
+    await using journal = await openFleetJournal(database, backend);
     await journal.rollout(new Map(), { acme: "pending" });
     const tenants = ["acme", "globex", "gone"].map((name) => ({ name, stack: name }));
     const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };

@@ -5,8 +5,8 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { fleetJournal } from "../../support/fleet-journal";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -67,7 +67,7 @@ it("creates no journal when none exists", async () => {
     });
     expect(existsSync(directory.at("nowhere.db")), verb).toBe(false);
   }
-  await using journal = await fleetJournal(
+  await using journal = await openFleetJournal(
     await openSqlite(directory.at("rollouts.db")),
     resolveStateBackend(environment, directory.path).fingerprint,
   );

@@ -10,7 +10,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { click } from "../../support/console";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
@@ -137,7 +137,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("refuses to destroy at another tenant though a rollout with another state backend read it", async () => {
     const own = await read("held");
-    await using journal = await fleetJournal(await openJournalDatabase(join(fleet.directory, "j.db")), "another");
+    await using journal = await openFleetJournal(await openJournalDatabase(join(fleet.directory, "j.db")), "another");
     await journal.rollout(new Map(), { held: "unchanged" }, "fleet", new Map([["held", { identity: own }]]));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
@@ -154,7 +154,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     const [newer, older] = whose === "of the right tenant" ? [own, former] : [former, own];
     const backend = { PULUMI_BACKEND_URL: `file://${fleet.directory}/state` };
     const database = await openJournalDatabase(join(fleet.directory, file));
-    await using journal = await fleetJournal(database, resolveStateBackend(backend, fleet.directory).fingerprint);
+    await using journal = await openFleetJournal(database, resolveStateBackend(backend, fleet.directory).fingerprint);
     const domain = older === own ? "fleet.example" : "gone.example";
     const fingerprint = buildDomainFingerprint(collectMailDomains([`ceo@${domain}`], true)) ?? "";
     await journal.rollout(

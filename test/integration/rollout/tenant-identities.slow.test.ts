@@ -10,7 +10,7 @@ import { buildDomainFingerprint, collectMailDomains } from "../../../provider/se
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { type CliResult, runCli } from "../../support/cli";
 import { click } from "../../support/console";
-import { type FleetJournal, fleetJournal } from "../../support/fleet-journal";
+import { type FleetJournal, openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
@@ -46,9 +46,9 @@ async function readIdentity({ url }: Sandbox, name: string): Promise<TenantIdent
   }
 }
 
-async function openFleetJournal({ path: directory }: TestDirectory): Promise<FleetJournal> {
+async function openJournalOf({ path: directory }: TestDirectory): Promise<FleetJournal> {
   const { fingerprint } = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${directory}` }, directory);
-  return await fleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
+  return await openFleetJournal(await openJournalDatabase(join(directory, "j.db")), fingerprint);
 }
 
 class RememberedFleet implements AsyncDisposable {
@@ -102,7 +102,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
         ...(fingerprint === undefined ? {} : { fingerprint }),
       });
     }
-    await using journal = await openFleetJournal(directory);
+    await using journal = await openJournalOf(directory);
     const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
       const path = `settings/${name}.yaml`;
       return [path, readFileSync(directory.at(path))];
@@ -122,7 +122,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   /** Records a rollout that read another tenant of the service by a wrong key. */
   async recordReading(name: string, other: string): Promise<void> {
     const read = new Map([[name, { identity: await readIdentity(this.#sandbox, other) }]]);
-    await using journal = await openFleetJournal(this.directory);
+    await using journal = await openJournalOf(this.directory);
     await journal.rollout(new Map(), { [name]: "unchanged" }, "p", read);
   }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
-import { fleetJournal } from "../../support/fleet-journal";
+import { openFleetJournal } from "../../support/rollout-fixtures";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
@@ -16,7 +16,7 @@ describe.skipIf(!hasShell)("a tenant whose line can't be removed", () => {
     fleet = await PlannedFleet.start();
     const backend = resolveStateBackend({ PULUMI_BACKEND_URL: `file://${fleet.directory}/state` }, fleet.directory);
     const database = await openJournalDatabase(join(fleet.directory, "j.db"));
-    await using journal = await fleetJournal(database, backend.fingerprint);
+    await using journal = await openFleetJournal(database, backend.fingerprint);
     await journal.rollout(new Map(), { held: "unchanged" }, "fleet");
   });
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());

@@ -5,13 +5,13 @@ import { findValueChanges } from "../../../provider/rollout/journal/value-change
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
 import { startPostgres } from "../../support/postgres";
-import { journalAt } from "../../support/rollout-journal";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
+import { writePartialRollout } from "./partial-rollout";
 
 it("finds the rollout that added a value in a PostgreSQL journal", async () => {
   await using server = await startPostgres();
-  const rollout = await journalAt(server.url);
+  const rollout = await writePartialRollout(server.url);
   const database = await openJournalDatabase(server.url);
   expect(await findValueChanges(database, "acme", "flood.example")).toEqual([
     {
@@ -21,7 +21,7 @@ it("finds the rollout that added a value in a PostgreSQL journal", async () => {
       kind: "entry",
       lists: ["deny"],
       state: "done",
-      digest: "r2-reviewed",
+      digest: `r2-${rollout.slice(-6)}`,
       planDigest: "v2-acme",
       at: "2026-11-02T09:00:00.000Z",
     },
@@ -55,11 +55,11 @@ it("shows the rollout that added an entry at a tenant", async () => {
     expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
     await shared.close();
 
-    const rollout = await journalAt(join(repository.path, "rollouts.db"));
+    const rollout = await writePartialRollout(join(repository.path, "rollouts.db"));
     const whyRun = await email("why", "flood.example", "--tenant", "acme", "--database", "rollouts.db");
     expect(whyRun.code).toBe(0);
     expect(whyRun.stdout.replace(/\s+/g, " ")).toContain(
-      `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
+      `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-${rollout.slice(-6)}; this tenant's plan v2-acme`,
     );
 
     // With a file argument, the tenant is the one that uses the file; the output says so if no tenant does.

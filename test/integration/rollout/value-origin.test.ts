@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { findValueChanges } from "../../../provider/rollout/journal/value-changes";
-import { journalAt } from "../../support/rollout-journal";
 import { createSettingsRepository } from "../../support/settings-repository";
+import { writePartialRollout } from "./partial-rollout";
 
 it("finds the rollout, wave and digests that added a value", async () => {
   using repository = createSettingsRepository();
   const file = join(repository.path, "rollouts.db");
-  const rollout = await journalAt(file);
+  const rollout = await writePartialRollout(file);
   const database = await openJournalDatabase(file);
   const acme = await findValueChanges(database, "acme", "flood.example");
   expect(acme).toEqual([
@@ -19,7 +19,7 @@ it("finds the rollout, wave and digests that added a value", async () => {
       kind: "entry",
       lists: ["deny"],
       state: "done",
-      digest: "r2-reviewed",
+      digest: `r2-${rollout.slice(-6)}`,
       planDigest: "v2-acme",
       at: "2026-11-02T09:00:00.000Z",
     },
