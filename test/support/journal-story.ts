@@ -19,7 +19,7 @@ const ERROR: TenantError = {
 };
 
 /** An operation on the journal. Its numbers select among the choices available at that time. */
-export interface Operation {
+export interface JournalOperation {
   readonly kind: (typeof KINDS)[number];
   /** The index of the rollout: 0 or 1. */
   readonly rollout: number;
@@ -37,7 +37,7 @@ const KINDS = [
   ...["start", "request stop", "reclaim", "note", "interrupted", "stop"],
 ] as const;
 
-export function arbitraryOperations(): fc.Arbitrary<readonly Operation[]> {
+export function arbitraryOperations(): fc.Arbitrary<readonly JournalOperation[]> {
   return fc.array(
     fc.record({
       kind: fc.constantFrom(...KINDS),
@@ -89,7 +89,7 @@ export class JournalModelTest {
     await this.#journal.close();
   }
 
-  async do(operation: Operation): Promise<void> {
+  async do(operation: JournalOperation): Promise<void> {
     this.#nowMs += operation.other * 10;
     const chosen = this.#rollouts[operation.rollout] as TwoReadings;
     this.#takeElsewhere();
@@ -161,7 +161,7 @@ export class JournalModelTest {
     if (virtual.state !== "planned") expect(ending?.kind).toBe(expected[virtual.state]);
   }
 
-  #choose({ kind, which, other, yes }: Operation, chosen: TwoReadings): Act | undefined {
+  #choose({ kind, which, other, yes }: JournalOperation, chosen: TwoReadings): Act | undefined {
     const { id, virtual, claims } = chosen;
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
@@ -401,8 +401,8 @@ const PLANNED: ReadonlyMap<string, PlannedTenant["state"]> = new Map([
   ["0.3", "unchanged"],
   ["1.3", "failed"],
 ]);
-const WORK: Operation = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
-const START: Operation = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
+const WORK: JournalOperation = { kind: "work", rollout: 0, which: 0, other: 1, yes: true, crashAt: undefined };
+const START: JournalOperation = { kind: "start", rollout: 0, which: 0, other: 50, yes: true, crashAt: undefined };
 
 /** A queue that stores jobs in a table of the same database, each job once. */
 const QUEUE: JobQueue = {
