@@ -4,7 +4,7 @@ import { renderReviewHtml } from "../../provider/commands/review/review-html";
 import { renderPlanHtml } from "../../provider/plan/render/plan-html";
 import { renderCombinedPlanHtml } from "../../provider/rollout/plan-report/combined-plan-html";
 import { renderReportHtml } from "../../provider/rollout/report/report-html";
-import { denies, shownOf } from "../support/combined-plans";
+import { createDenyPlan, shownOf } from "../support/combined-plans";
 import { HOSTILE } from "../support/hostile-text";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
@@ -23,10 +23,10 @@ const PAGES = {
   "a review of half the mail": renderReviewHtml(unreadReview),
   "a review of hostile texts": renderReviewHtml(hostileReview),
   "a plan of all tenants": renderCombinedPlanHtml(
-    shownOf([...Array.from({ length: 12 }, () => denies("evil.example")), dangerousPlan, undefined, emptyPlan]),
+    shownOf([...Array.from({ length: 12 }, () => createDenyPlan("evil.example")), dangerousPlan, undefined, emptyPlan]),
   ),
   "a plan of all tenants with hostile texts": renderCombinedPlanHtml(
-    shownOf([denies("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
+    shownOf([createDenyPlan("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
   ),
   "a rollout before it begins": renderReportHtml(rollouts.middle.before),
   "a rollout of three tenants": renderReportHtml(rollouts.small.after),

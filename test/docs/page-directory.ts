@@ -7,7 +7,7 @@ import { requireEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { omitUndefined } from "../../provider/settings/omit-undefined";
 import { COMMAND } from "../support/cli";
-import { compiled } from "../support/compile-cache";
+import { getCompileCacheVariables } from "../support/compile-cache";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
@@ -49,7 +49,7 @@ export class PageDirectory implements AsyncDisposable {
       ...engine.environment({ PATH }),
       ...hosts.environment,
       // HOME is new and empty, so the compile cache has to be set here.
-      ...compiled(),
+      ...getCompileCacheVariables(),
       HOME: home,
       // Pulumi determines the home directory from the system, not from HOME.
       PULUMI_HOME: join(home, ".pulumi"),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { begun, Fleet, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, listStartedTenants, statesIn, summarizeRun } from "../support/fleet";
 
 /*
  * One edit of the targets file removes a tenant and gives its name to another one, which keeps its stack. Runs through
@@ -36,7 +36,7 @@ it("doesn't hide that a rollback leaves the removed tenant out", async () => {
   const plan = await fleet.rollout("rollback");
   expect(unfolded(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
   const run = await fleet.rollout("rollback", "--yes");
-  expect([run.code, begun(run)], run.output).toEqual([2, ["t0", "t1"]]);
+  expect([run.code, listStartedTenants(run)], run.output).toEqual([2, ["t0", "t1"]]);
   expect([fleet.holds("t0"), fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], before, []]);
   expect(statesIn(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FleetStatus } from "../../provider/fleet/status/status-schema";
-import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
+import { Fleet, keyVariable, listStartedTenants, settingsOf, statesIn } from "../support/fleet";
 
 /*
  * A tenant name that now refers to another company's tenant, and a renamed tenant, through the real command and the
@@ -79,7 +79,7 @@ describe("tenant name reused for another company", () => {
     expect([fleet.holds("t2"), writes()]).toEqual([OTHERS, []]);
 
     const back = await fleet.rollout("rollback", id, "--yes");
-    expect([back.code, begun(back)], back.output).toEqual([2, ["t1"]]);
+    expect([back.code, listStartedTenants(back)], back.output).toEqual([2, ["t1"]]);
     expect(back.report().skipped).toMatchObject([
       { name: "t0", reason: expect.stringContaining('its stack is now "t0-2"') },
     ]);
@@ -113,14 +113,14 @@ describe("tenant name reused for another company", () => {
     const plan = await fleet.rollout("rollback", id);
     expect(unfolded(plan.output)).toMatch(/t0, since .*: its key opens another tenant of the service/);
     const back = await fleet.rollout("rollback", id, "--yes");
-    expect([back.code, begun(back), writes()], back.output).toEqual([2, ["t1"], ["t1"]]);
+    expect([back.code, listStartedTenants(back), writes()], back.output).toEqual([2, ["t1"], ["t1"]]);
     expect(fleet.holds("t2")).toEqual(OTHERS);
     const only = await fleet.rollout("rollback", id, "--only", "t0", "--yes");
     expect([only.code, writes()], only.output).toEqual([1, []]);
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: NEW_KEY } }"));
     const keys = { NEW_KEY: "sandbox-t0-console", EMAIL_SECURITY_KEY_VARIABLES: "NEW_KEY,T1_KEY" };
     const rest = await fleet.start(keys, "rollout", "rollback", id, "--yes").result;
-    expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
+    expect([rest.code, listStartedTenants(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
   });
 
   it("counts as another tenant for notices and the site once a person accepts it", async () => {
@@ -180,7 +180,7 @@ describe("renamed tenant", () => {
       .result;
     expect(renamed.code, renamed.output).toBe(0);
     const back = await fleet.rollout("rollback", id, "--yes");
-    expect([back.code, begun(back)], back.output).toEqual([0, ["acme", "t1"]]);
+    expect([back.code, listStartedTenants(back)], back.output).toEqual([0, ["acme", "t1"]]);
     expect(statesIn(back.report())).toEqual({ acme: "done", t1: "done" });
     expect(back.output).toMatch(/"t0" is now called "acme" \(tenants\.yaml:\d+\)/);
     expect([fleet.holds("t0"), fleet.holds("t1")]).toEqual([[], []]);
@@ -195,6 +195,6 @@ describe("renamed tenant", () => {
     expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 instead of t0: it is the stack of "acme".');
     fleet.take();
     const back = await fleet.rollout("rollback", id, "--yes");
-    expect([back.code, begun(back), writes()], back.output).toEqual([0, ["acme", "t1"], ["t0", "t1"]]);
+    expect([back.code, listStartedTenants(back), writes()], back.output).toEqual([0, ["acme", "t1"], ["t0", "t1"]]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
-import { begun, Fleet, type FleetCliResult, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, type FleetCliResult, listStartedTenants, statesIn, summarizeRun } from "../support/fleet";
 import { watched } from "./rollout-isolation";
 
 /*
@@ -117,7 +117,7 @@ describe("resume", () => {
     const run = fleet.start(keys, "rollout", "resume");
     const { keysSeen, wrong } = await watched(fleet, run);
     const ended = await run.result;
-    expect(begun(ended), ended.output).toEqual(["t1", "t2"]);
+    expect(listStartedTenants(ended), ended.output).toEqual(["t1", "t2"]);
     expect({ keysSeen, wrong }).toEqual({ keysSeen: new Set([fleet.keyOf("t1"), fleet.keyOf("t2")]), wrong: [] });
   });
 
@@ -163,7 +163,7 @@ describe("run that soaks between its waves", () => {
     await run.seen(({ kind }) => kind === "wave-soaking");
     await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
     const ended = await run.result;
-    expect(begun(ended), ended.output).toEqual(["t0"]);
+    expect(listStartedTenants(ended), ended.output).toEqual(["t0"]);
     expect(ended.report().reason).toContain("ERR_ROLLOUT_NOT_ALLOWED");
     const environment = {
       NEW_T1_KEY: fleet.environment["T1_KEY"],
@@ -180,7 +180,7 @@ describe("run that soaks between its waves", () => {
     await run.seen(({ kind }) => kind === "wave-soaking");
     await fleet.write("tenants.yaml", "tenants: [");
     const ended = await run.result;
-    expect(begun(ended), ended.output).toEqual(["t0"]);
+    expect(listStartedTenants(ended), ended.output).toEqual(["t0"]);
     expect(ended.report().reason).toMatch(/^The targets file can't be used for the next wave: /);
     await fleet.write("tenants.yaml", before);
     const resumed = await fleet.rollout("resume");
@@ -200,7 +200,7 @@ describe("rollback", () => {
     expect(plan.output).toMatch(/t1, since .*: tenants\.yaml no longer contains it/);
     const run = await fleet.rollout("rollback", "--yes");
     expect(run.code, run.output).toBe(2);
-    expect(begun(run)).toEqual(["t0", "t2"]);
+    expect(listStartedTenants(run)).toEqual(["t0", "t2"]);
     expect(listQueriedTenants()).toEqual(["t0", "t2"]);
     expect(fleet.holds("t1")).toEqual(before);
     expect(fleet.holds("t0")).toEqual([]);

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, begun, Fleet, type RunningCommand, statesIn } from "../support/fleet";
+import { baselineOf, Fleet, listStartedTenants, type RunningCommand, statesIn } from "../support/fleet";
 import { matrix, SEED } from "../support/scale";
-import { getLockDirectory, layLock, locksIn, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
@@ -194,7 +194,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   await writeFile(`${state}.bak`, whole);
   const unplanned = await fleet.rollout(...only);
   expect(unplanned.output).toContain(`${state}, is truncated`);
-  await typed(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
+  await runInEmptyDirectory(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
   await layLock(locksOf("t1"), { host: "runner-7", pid: 1 });
@@ -208,7 +208,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
     advice: expect.stringContaining(`\`email-security rollout resume ${id}\``),
   });
   expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
-  await typed(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
+  await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
   expect(await fleet.rollout("resume", id)).toMatchObject({ code: 0 });
 
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
@@ -236,7 +236,7 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
     const resumed = await fleet.rollout("resume");
     expect(resumed).toMatchObject({ code: 0 });
     const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
-    expect(begun(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
+    expect(listStartedTenants(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
     await expectSettled();
     const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
     expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
 import { baselineOf, Fleet, type FleetCliResult } from "../support/fleet";
-import { getLockDirectory, layLock, locksIn, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
 
 /*
  * Rollout locks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and
@@ -96,7 +96,7 @@ it("keeps another machine's lock and prints the command that unlocks it", async 
     expect(await fleet.report(id), command).toEqual(before);
     const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
     expect(cancel).toContain(`organization/${LOCKS_PROJECT}/${id}`);
-    await typed(fleet, cancel);
+    await runInEmptyDirectory(fleet, cancel);
     expect(locksIn(locksOf(id))).toEqual([]);
   }
   expect(await run("resume", id)).toMatchObject({ code: 0 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { begun, Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
+import { Fleet, listStartedTenants, settingsOf, statesIn, summarizeRun } from "../support/fleet";
 import { writesOf } from "../support/write-requests";
 
 /*
@@ -115,5 +115,5 @@ it("reverts console drift with --revert-drift only where the files allow it", as
     undefined,
   ]);
   expect(flat(back)).toContain(`roll back the rollout ${list.at(-1)?.split(" ")[0]} of`);
-  expect(begun(back)).toEqual([]);
+  expect(listStartedTenants(back)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { begun, Fleet, statesIn } from "../support/fleet";
+import { Fleet, listStartedTenants, statesIn } from "../support/fleet";
 
 /*
  * Rollouts with the native plugin next to dynamic resources. rollout-rollback.slow.test.ts kills and rolls back a
@@ -71,7 +71,7 @@ it("moves only the requested dynamic stack to native, without a write", async ()
   expect(statesIn(moving.report())).toEqual({ t0: "done", t1: "unchanged" });
   const rest = moving.code === 2 ? await fleet.rollout("resume") : moving;
   expect(rest.code, rest.output).toBe(0);
-  expect(begun(moving)).toEqual(["t0"]);
+  expect(listStartedTenants(moving)).toEqual(["t0"]);
   expect(await madeOver("t0")).toEqual(["email-security:index"]);
   expect(await madeOver("t1")).toEqual(["email-security:index"]);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
-import { built } from "../support/build-output";
+import { getBuildPath } from "../support/build-output";
 import { Fleet, keyVariable } from "../support/fleet";
 
 /*
@@ -42,7 +42,7 @@ beforeAll(async () => {
   fleet.environment["NODE_OPTIONS"] = `--require ${recorder}`;
   engine = await requireEngine();
   const { EnginePool: Pool } = (await import(
-    built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
+    getBuildPath("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
   const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
   poolWith = (environment) => new Pool({ ...fleet.environment, ...keyless, ...environment });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { runCli } from "../support/cli";
 import { expectExample } from "../support/error-coverage";
-import { begun, Fleet, settingsOf } from "../support/fleet";
+import { Fleet, listStartedTenants, settingsOf } from "../support/fleet";
 
 /*
  * A faulty rollout is rolled back, so that each tenant has its earlier entries again. Runs through the real command and
@@ -59,7 +59,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(first).toMatchObject({ code: 0 });
   const canary = first.report().id;
   const after = await fleet.rollout("--yes");
-  expect(begun(after)).toEqual(["t1", "t2"]);
+  expect(listStartedTenants(after)).toEqual(["t1", "t2"]);
   const { id, digest } = after.report();
   expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
 
@@ -79,7 +79,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
-  expect(begun(back)).toEqual(["t1", "t2"]);
+  expect(listStartedTenants(back)).toEqual(["t1", "t2"]);
   expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
   const { t0, ...others } = held();
   expect(others).toEqual({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { begun, Fleet, settingsOf, statesIn } from "../support/fleet";
+import { Fleet, listStartedTenants, settingsOf, statesIn } from "../support/fleet";
 
 /*
  * Reasons that stop a rollout, and how to continue: failed tenants, removal guards, gates and failed health checks.
@@ -113,7 +113,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
     value: "evil1.example",
   });
   expect(await resumed.result).toMatchObject({ code: 1 });
-  expect(begun(await resumed.result)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
+  expect(listStartedTenants(await resumed.result)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
   const report = (await resumed.result).report();
   expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_STALE"] });
   expect(report.state).toBe("done");
@@ -128,7 +128,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
   fleet.take();
   const last = await fleet.rollout("resume");
-  expect(begun(last)).toEqual(["t5"]);
+  expect(listStartedTenants(last)).toEqual(["t5"]);
   expect(errors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
   expect(written(fleet)).toEqual(["t5"]);
 
@@ -173,7 +173,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   const before = proxy.requests.length;
   const ended = await run.result;
   expect(ended).toMatchObject({ code: 1 });
-  expect(begun(ended)).toEqual(["t0", "t1", "t2", "t3", "t4"]);
+  expect(listStartedTenants(ended)).toEqual(["t0", "t1", "t2", "t3", "t4"]);
   const report = ended.report();
   expect(report).toMatchObject({ state: "stopped", counts: { failed: 5, pending: 1 } });
   expect(errors(report)["t0"]).toEqual(["apply", "ERR_TIMEOUT"]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readStateFile } from "../../provider/rollout/stack/state-file";
-import { begun, Fleet, statesIn } from "../support/fleet";
+import { Fleet, listStartedTenants, statesIn } from "../support/fleet";
 
 /*
  * A rollout through the real command and the real engine, and the next one, which finds nothing to do.
@@ -27,7 +27,7 @@ it("creates a stack and only reads in the next rollout", async () => {
   const second = await fleet.rollout("--yes");
   expect(second.code, second.output).toBe(0);
   expect(statesIn(second.report())).toEqual({ t0: "unchanged" });
-  expect(begun(second)).toEqual([]);
+  expect(listStartedTenants(second)).toEqual([]);
   const looks = fleet
     .take()
     .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"]} ${query["page"]}`);

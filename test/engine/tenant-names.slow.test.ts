@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
-import { typed } from "../support/stack-locks";
+import { runInEmptyDirectory } from "../support/stack-locks";
 import { chiefOf } from "../support/two-tenants";
 
 /* Names whose meaning an edit changes: a tenant name that now belongs to another tenant, and the project's name. */
@@ -95,7 +95,7 @@ tenants:
       /t0 \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
     );
     const [, rename = "nothing is printed"] = /`(\(cd [^`]+ stack rename [^`]+)`/.exec(output) ?? [];
-    await typed(fleet, rename);
+    await runInEmptyDirectory(fleet, rename);
     const done = await fleet.rollout("--yes");
     expect(done.code, done.output).toBe(0);
     for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
@@ -122,7 +122,10 @@ async function renameProject(fleet: Fleet): Promise<void> {
   const targets = await fleet.read("tenants.yaml");
   await fleet.write("tenants.yaml", targets.replace("project: fleet", "project: mail"));
   for (const stack of ["t0", "t1"]) {
-    await typed(fleet, `pulumi stack rename organization/mail/${stack} --stack organization/fleet/${stack}`);
+    await runInEmptyDirectory(
+      fleet,
+      `pulumi stack rename organization/mail/${stack} --stack organization/fleet/${stack}`,
+    );
   }
   fleet.take();
 }
@@ -208,7 +211,7 @@ it("recognizes a tenant that was renamed together with the project", async () =>
   );
   // As it says.
   const [move = "nothing is printed"] = /\(cd [^`]+ stack rename organization\/mail\/zed [^`]+/.exec(output) ?? [];
-  await typed(fleet, move);
+  await runInEmptyDirectory(fleet, move);
   const done = await fleet.rollout("--yes");
   expect(done.code, done.output).toBe(0);
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));

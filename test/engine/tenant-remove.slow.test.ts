@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
-import { getLockDirectory, layLock, locksIn, NOBODY, typed } from "../support/stack-locks";
+import { getLockDirectory, layLock, locksIn, NOBODY, runInEmptyDirectory } from "../support/stack-locks";
 
 /* Removing a tenant: with its stack, or also with everything that the stack declared at the service. */
 
@@ -91,7 +91,7 @@ it("refuses removal during an open rollout but clears a stale lock", async () =>
   expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
-  await typed(fleet, /`([^`]+ cancel [^`]+)`/.exec(held.stderr)?.[1] ?? "");
+  await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(held.stderr)?.[1] ?? "");
   expect(locksIn(locks)).toEqual([]);
 
   await layLock(locks);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, symlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import manifest from "../../provider/package.json";
-import { built } from "./build-output";
+import { getBuildPath } from "./build-output";
 import { PACKAGE } from "./packed-package";
 
 /**
@@ -14,7 +14,7 @@ import { PACKAGE } from "./packed-package";
 export async function barePackage(directory: string): Promise<string> {
   const modules = join(directory, "node_modules");
   const home = join(modules, PACKAGE);
-  const dist = dirname(dirname(built("commands/main.js", () => import("../../provider/commands/main.ts"))));
+  const dist = dirname(dirname(getBuildPath("commands/main.js", () => import("../../provider/commands/main.ts"))));
   await cp(dist, join(home, "dist"), { recursive: true, filter: (path) => path !== join(dist, "plugin") });
   await cp(resolve("provider/package.json"), join(home, "package.json"));
   for (const name of ["@pulumi/pulumi", ...Object.keys(manifest.dependencies)]) await link(name, modules);

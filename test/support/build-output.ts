@@ -6,6 +6,6 @@ import { resolve } from "node:path";
  * @param _sources imports its sources. Never called: `vitest --changed` follows the imports to find the tests that a
  * change affects.
  */
-export function built(path: string, _sources: () => unknown): string {
+export function getBuildPath(path: string, _sources: () => unknown): string {
   return resolve(__dirname, "../../provider/dist", path);
 }

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { built } from "./build-output";
+import { getBuildPath } from "./build-output";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
 
 /** The built `email-security` command. */
-export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));
+export const COMMAND = getBuildPath("commands/main.js", () => import("../../provider/commands/main.ts"));
 
 /** The result of the command. */
 export interface CliResult {

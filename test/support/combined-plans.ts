@@ -37,7 +37,7 @@ export function shownOf(
 }
 
 /** Builds a plan of exactly these denies, each on its own line of the baseline. */
-export function denies(...values: readonly string[]): Plan {
+export function createDenyPlan(...values: readonly string[]): Plan {
   const changes = values.map(
     (value, at): PlanChange => ({
       sign: "add",

@@ -30,7 +30,7 @@ process.exit();`;
 }
 
 /** Returns the variables that a process with its own environment needs to find the compile cache. */
-export function compiled(): Record<string, string> {
+export function getCompileCacheVariables(): Record<string, string> {
   const directory = process.env["NODE_COMPILE_CACHE"];
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory };
 }

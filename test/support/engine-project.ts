@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { requireEngine } from "../../provider/engine";
-import { built } from "./build-output";
+import { getBuildPath } from "./build-output";
 import { linkPackages } from "./program-packages";
 
 /** The result of a run of the CLI. */
@@ -56,7 +56,7 @@ export interface EngineProjectOptions {
 }
 
 // Rebuilds the modules that programs import and that the engine runs, if they are out of date.
-built("index.js", () => [import("../../provider/index.ts"), import("../../provider/plugin/main.ts")]);
+getBuildPath("index.js", () => [import("../../provider/index.ts"), import("../../provider/plugin/main.ts")]);
 
 /** Configures the engine's path of the native plugin. */
 export const PLUGIN_LINES = `plugins:

@@ -395,13 +395,13 @@ ${tenants}${waves}`,
 }
 
 /** Returns the tenants that a run started, in order. */
-export function begun({ events }: Pick<FleetCliResult, "events">): string[] {
+export function listStartedTenants({ events }: Pick<FleetCliResult, "events">): string[] {
   return events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
 }
 
 /** Returns the exit code of a run and the tenants that it started. */
 export function summarizeRun(run: FleetCliResult): readonly [code: number, begun: readonly string[]] {
-  return [run.code, begun(run)];
+  return [run.code, listStartedTenants(run)];
 }
 
 /** Returns the state of each tenant in a report. */

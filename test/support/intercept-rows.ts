@@ -7,7 +7,7 @@ export type WireRow = Readonly<Record<string, unknown>>;
  * Creates hooks for a service whose lists return these rows, page by page, and that handles writes as usual. If `rows`
  * is a function, it is called for each request.
  */
-export function answering(
+export function createRowHooks(
   entries: readonly WireRow[] | (() => readonly WireRow[]),
   vips: readonly WireRow[] | (() => readonly WireRow[]),
 ): SandboxOptions & Pick<Required<SandboxOptions>, "intercept"> {

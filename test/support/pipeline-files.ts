@@ -45,7 +45,7 @@ export function workflow(name: (typeof WORKFLOWS)[number]): Workflow {
 }
 
 /** Returns the steps of the repository's own action, which prepares a job. */
-export function preparation(directory = GITOPS): readonly Step[] {
+export function getPreparationSteps(directory = GITOPS): readonly Step[] {
   return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
 }
 

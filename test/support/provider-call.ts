@@ -11,7 +11,7 @@ export function urnOf(type: string, name: string): string {
 }
 
 /** Converts a message's properties to a plain object. */
-export function plain(struct: Struct | undefined): ResourceProperties {
+export function convertStruct(struct: Struct | undefined): ResourceProperties {
   const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as ResourceProperties;
   return rest;
 }
@@ -55,5 +55,5 @@ function initFailure(error: ServiceError, needed: readonly string[]): InitFailed
   const properties = failed.getProperties()?.toJavaScript() ?? {};
   const lost = needed.filter((name) => !(name in properties));
   if (lost.length > 0) throw new Error(`the half-made resource lost its ${lost}`);
-  return new InitFailed(error.details, failed.getId(), plain(failed.getProperties()), failed.getReasonsList());
+  return new InitFailed(error.details, failed.getId(), convertStruct(failed.getProperties()), failed.getReasonsList());
 }

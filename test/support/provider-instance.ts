@@ -1,7 +1,7 @@
 import type { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import { call, plain, type ResourceProperties, urnOf } from "./provider-call";
+import { call, convertStruct, type ResourceProperties, urnOf } from "./provider-call";
 
 const TYPE = "pulumi:providers:email-security";
 const ID = "0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
@@ -32,7 +32,7 @@ export class ProviderInstance {
       this.#client.checkConfig(request, done),
     );
     const failures = answer.getFailuresList().map((failure) => failure.getReason());
-    return { inputs: plain(answer.getInputs()), failures };
+    return { inputs: convertStruct(answer.getInputs()), failures };
   }
 
   /** The engine sends secrets in plain text here. */

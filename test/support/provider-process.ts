@@ -5,8 +5,8 @@ import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { buildSerializedProvider, type HandlerName } from "../../provider/resources/serialized-provider";
-import { built } from "./build-output";
-import { call, plain, type ResourceProperties, type Start, urnOf } from "./provider-call";
+import { getBuildPath } from "./build-output";
+import { call, convertStruct, type ResourceProperties, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";
 
@@ -21,7 +21,10 @@ export const PROVIDER_KIND: TestProviderKind =
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
 /** The native plugin as published: a single file. */
-export const PLUGIN = built("plugin/pulumi-resource-email-security", () => import("../../provider/plugin/main.ts"));
+export const PLUGIN = getBuildPath(
+  "plugin/pulumi-resource-email-security",
+  () => import("../../provider/plugin/main.ts"),
+);
 
 export interface ProviderProcessOptions {
   /** Default: {@link PROVIDER_KIND}. */
@@ -259,7 +262,7 @@ export class ProviderResource {
       this.#client.check(request, done),
     );
     const failures = Object.fromEntries(answer.getFailuresList().map((one) => [one.getProperty(), one.getReason()]));
-    return { inputs: plain(answer.getInputs()), failures };
+    return { inputs: convertStruct(answer.getInputs()), failures };
   }
 
   async diff(
@@ -322,7 +325,7 @@ export class ProviderResource {
     const answer = await this.#call<InstanceType<typeof provider.CreateResponse>>((done) =>
       this.#client.create(request, done),
     );
-    return { id: answer.getId(), properties: plain(answer.getProperties()) };
+    return { id: answer.getId(), properties: convertStruct(answer.getProperties()) };
   }
 
   /** Returns undefined if the provider reports the resource as deleted. Without properties, this is an import. */
@@ -344,9 +347,9 @@ export class ProviderResource {
     if (answer.getId() === "") return undefined;
     return {
       id: answer.getId(),
-      properties: plain(answer.getProperties()),
+      properties: convertStruct(answer.getProperties()),
       // If none are returned, the engine keeps its own.
-      inputs: answer.getInputs() === undefined ? (inputs ?? {}) : plain(answer.getInputs()),
+      inputs: answer.getInputs() === undefined ? (inputs ?? {}) : convertStruct(answer.getInputs()),
     };
   }
 
@@ -368,7 +371,7 @@ export class ProviderResource {
     const answer = await this.#call<InstanceType<typeof provider.UpdateResponse>>((done) =>
       this.#client.update(request, done),
     );
-    return plain(answer.getProperties());
+    return convertStruct(answer.getProperties());
   }
 
   async delete(

@@ -163,7 +163,7 @@ export async function openFleetJournal(database: Database, backend: string): Pro
 }
 
 /** Builds the change that adds an entry to a list. */
-export function added(value: string, more: Partial<RecordedChange> = {}): RecordedChange {
+export function createAddition(value: string, more: Partial<RecordedChange> = {}): RecordedChange {
   return {
     sign: "add",
     kind: "entry",

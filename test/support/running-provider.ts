@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { compiled } from "./compile-cache";
+import { getCompileCacheVariables } from "./compile-cache";
 import { lagPauses } from "./lag-pauses";
 import { runEnvironment } from "./run-environment";
 
@@ -80,7 +80,7 @@ async function isFree(host: Child): Promise<boolean> {
 }
 
 function whole(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { ...runEnvironment(), ...compiled(), ...environment };
+  return { ...runEnvironment(), ...getCompileCacheVariables(), ...environment };
 }
 
 /** A child process and its output on both streams. */

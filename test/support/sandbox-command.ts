@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { built } from "./build-output";
+import { getBuildPath } from "./build-output";
 
 // The subprocess runs the built package; `npm test` builds it before the tests.
-const COMMAND = built(
+const COMMAND = getBuildPath(
   "commands/sandbox/sandbox-command.js",
   () => import("../../provider/commands/sandbox/sandbox-command.ts"),
 );

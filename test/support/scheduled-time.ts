@@ -1,5 +1,5 @@
 import type { Time } from "../../provider/client";
-import { turn } from "./virtual-time";
+import { runReadyTasks } from "./virtual-time";
 
 /** A clock that advances only when nothing else can run, and then to the next sleeper's time, plus its lateness. */
 export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
@@ -29,7 +29,7 @@ export class ScheduledTime implements Pick<Time, "now" | "sleep"> {
     let isDone = false;
     const settle = () => (isDone = true);
     done.then(settle, settle);
-    for (await turn(); !isDone; await turn()) {
+    for (await runReadyTasks(); !isDone; await runReadyTasks()) {
       this.#sleepers.sort((one, other) => one.wakesAt - other.wakesAt);
       const next = this.#sleepers.shift();
       if (next === undefined) throw new Error("nobody sleeps, and nobody can go on");

@@ -35,7 +35,7 @@ export async function layLock(
 }
 
 /** Runs a command as a person would who copies it from a message: in an empty directory. */
-export async function typed(fleet: Fleet, command: string): Promise<string> {
+export async function runInEmptyDirectory(fleet: Fleet, command: string): Promise<string> {
   const cwd = join(fleet.directory, ".empty");
   await mkdir(cwd, { recursive: true });
   return execFileSync(command, { cwd, env: fleet.environment, shell: true, encoding: "utf8" });

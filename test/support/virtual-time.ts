@@ -18,7 +18,7 @@ export class VirtualTime implements Time {
   readonly sleep = async (ms: number) => {
     const wakesAt = this.atMs + ms;
     this.slept.push(ms);
-    await turn();
+    await runReadyTasks();
     this.atMs = Math.max(this.atMs, wakesAt);
   };
 
@@ -34,11 +34,11 @@ export class VirtualTime implements Time {
   /** Ends the batching delay of all waiting batches and lets their work run for a turn. */
   async endGathering(): Promise<void> {
     for (const begin of this.#gatherings.splice(0)) begin();
-    await turn();
+    await runReadyTasks();
   }
 }
 
 /** Runs everything that is ready. */
-export function turn(): Promise<void> {
+export function runReadyTasks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMAND } from "../../support/cli";
-import { compiled } from "../../support/compile-cache";
+import { getCompileCacheVariables } from "../../support/compile-cache";
 
 /* The completion scripts, sourced by the real shells in a pseudo-terminal (from util-linux's `script`). */
 
@@ -27,7 +27,7 @@ function environment(): NodeJS.ProcessEnv {
     HOME: directory,
     TERM: "dumb",
     PS1: "$ ",
-    ...compiled(),
+    ...getCompileCacheVariables(),
   };
 }
 

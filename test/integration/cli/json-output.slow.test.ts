@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { added, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "../rollout/plan-fleet";
 
@@ -17,8 +17,8 @@ beforeAll(async () => {
   fleet = await PlannedFleet.start();
   const journal = await Journal.open(await openJournalDatabase(join(fleet.directory, "j.db")), Date.now);
   ids = [
-    await writeRollout(journal, { tenants: { t0: [added("evil.example")] } }),
-    await writeRollout(journal, { tenants: { t0: [added("b.example")], t1: [added("b.example")] } }),
+    await writeRollout(journal, { tenants: { t0: [createAddition("evil.example")] } }),
+    await writeRollout(journal, { tenants: { t0: [createAddition("b.example")], t1: [createAddition("b.example")] } }),
   ];
   await journal.close();
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage, link } from "../../support/bare-package";
 import { createCli } from "../../support/cli";
-import { compiled } from "../../support/compile-cache";
+import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -39,7 +39,7 @@ async function run(more: Record<string, string>, ...args: string[]) {
   const environment = {
     ...runEnvironment(),
     NO_COLOR: "1",
-    ...compiled(),
+    ...getCompileCacheVariables(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     PULUMI_HOME: join(directory.path, "home"),

@@ -13,7 +13,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage } from "../../support/bare-package";
 import { type Cli, createCli } from "../../support/cli";
-import { compiled } from "../../support/compile-cache";
+import { getCompileCacheVariables } from "../../support/compile-cache";
 import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/error-coverage";
 import { laggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
@@ -50,7 +50,7 @@ beforeEach(() => {
 function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
-    ...compiled(),
+    ...getCompileCacheVariables(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     PULUMI_HOME: join(directory, ".home"),

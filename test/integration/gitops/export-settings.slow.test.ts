@@ -15,7 +15,7 @@ import { TenantCache } from "../../../provider/tenant";
 import { COMMAND } from "../../support/cli";
 import { startCommand } from "../../support/concurrent-commands";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { answering, type WireRow } from "../../support/intercept-rows";
+import { createRowHooks, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 import { unwrapError } from "../../support/unwrap-error";
@@ -281,7 +281,7 @@ describe("email-security export", () => {
   });
 
   it("ignores entries that no settings file can declare", async () => {
-    await using tenant = await sandboxTenant(answering(ODD_ENTRIES, ODD_VIPS));
+    await using tenant = await sandboxTenant(createRowHooks(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
     expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
     const settings = readSettings(join(directory, "settings.yaml"));
@@ -378,7 +378,7 @@ describe("email-security export", () => {
       },
       { full_name: text, source: text },
     ]);
-    await using tenant = await sandboxTenant(answering(hostile, vips));
+    await using tenant = await sandboxTenant(createRowHooks(hostile, vips));
     const { code, stdout, stderr } = await runExport(tenant);
     expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
     for (const text of Object.values(texts())) expect(commandsIn(text)).toEqual([]);
@@ -545,7 +545,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
       ]),
     ];
     const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
-    await using tenant = await sandboxTenant(answering(rows, vips));
+    await using tenant = await sandboxTenant(createRowHooks(rows, vips));
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
     expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
     expect(commandsIn(readFileSync(file(), "utf8"))).toEqual([]);

@@ -11,9 +11,9 @@ import { actionlint } from "../../support/actionlint";
 import {
   GITOPS,
   type GitLabJob,
+  getPreparationSteps,
   gitLabJobs,
   gitLabPipeline,
-  preparation,
   type Step,
   WORKFLOWS,
   type WorkflowJob,
@@ -26,7 +26,7 @@ const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
 const jobs = WORKFLOWS.flatMap(jobsOf);
 const steps: [string, Step][] = [
   ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, Step] => [job, step])),
-  ...preparation().map((step): [string, Step] => ["prepare", step]),
+  ...getPreparationSteps().map((step): [string, Step] => ["prepare", step]),
 ];
 const scripts: [string, string][] = [
   ...steps.flatMap(([job, { name, run }]): [string, string][] => (run === undefined ? [] : [[`${job}: ${name}`, run]])),

@@ -17,7 +17,7 @@ import { ManagedResource, type ServesRuns, type Up } from "../../support/managed
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/console-edits";
 import { keyOf } from "../../support/model/program";
-import { canonical, entryTypeOf } from "../../support/model/world";
+import { canonicalize, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
 import { getPropertyOptions, sized, timeLimit } from "../../support/scale";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
@@ -408,7 +408,7 @@ class Scene {
 }
 
 function keyOfRow({ value, verdict_scope }: { value: string; verdict_scope: string }): string {
-  return keyOf({ value: canonical(value), scope: verdict_scope });
+  return keyOf({ value: canonicalize(value), scope: verdict_scope });
 }
 
 function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "../../support/model/program";
-import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "../../support/model/world";
+import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, selectSpelling, VALUES } from "../../support/model/world";
 
 /** The declarations of a settings file. */
 export interface DeclaredSettings {
@@ -104,7 +104,7 @@ export function settingsText({ entries, vips, lists }: DeclaredSettings, today: 
     entries
       .filter(({ list }) => list === wanted)
       .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
-        value: spelled(VALUES.find(([one]) => one === value) ?? [value], spelling),
+        value: selectSpelling(VALUES.find(([one]) => one === value) ?? [value], spelling),
         ...(scope === "global" && spelling < 2 ? {} : { scope }),
         ...(acceptRisk === undefined ? {} : { acceptRisk }),
         ...about({ ...rest, spelling }),
@@ -116,7 +116,7 @@ export function settingsText({ entries, vips, lists }: DeclaredSettings, today: 
       allow: listed("allow"),
       deny: listed("deny"),
       vips: vips.map(({ email, spelling, ...rest }) => ({
-        email: spelled(MAILBOXES.find(([one]) => one === email) ?? [email], spelling),
+        email: selectSpelling(MAILBOXES.find(([one]) => one === email) ?? [email], spelling),
         ...about({ ...rest, spelling }),
       })),
     },

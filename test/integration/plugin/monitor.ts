@@ -2,7 +2,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } f
 import { ResourceMonitorService } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
-import { plain, type ResourceProperties } from "../../support/provider-call";
+import { convertStruct, type ResourceProperties } from "../../support/provider-call";
 
 type RegisterRequest = InstanceType<typeof monitor.RegisterResourceRequest>;
 
@@ -44,7 +44,7 @@ export class RecordingMonitor implements AsyncDisposable {
           provider: request.getProvider(),
           aliases: request.getAliasesList().map((alias) => alias.getSpec()?.getType() ?? alias.getUrn()),
           dependencies: request.getDependenciesList(),
-          inputs: plain(request.getObject()),
+          inputs: convertStruct(request.getObject()),
         });
         done(null, answer);
       },

@@ -1,7 +1,7 @@
 import plugin from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
-import { call, InitFailed, plain, type ResourceProperties } from "../../support/provider-call";
+import { call, convertStruct, InitFailed, type ResourceProperties } from "../../support/provider-call";
 import { sharedTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -90,7 +90,7 @@ it("replaces a resource reference with its id", async () => {
     const answer = await call<InstanceType<typeof plugin.InvokeResponse>>((done) =>
       provider.client.invoke(request, done),
     );
-    return plain(answer.getReturn());
+    return convertStruct(answer.getReturn());
   };
   expect(await read({ list: "allow" })).toEqual({ entries: [] });
   expect(await read({ list: secret("allow") })).toEqual({ entries: secret([]) });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answering } from "../../support/intercept-rows";
+import { createRowHooks } from "../../support/intercept-rows";
 import { laterRun, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -21,7 +21,7 @@ describe("duplicate mailbox", () => {
       { ...manual, email: other, comment: "old" },
       { ...manual, email: "lena.hartmann@acme.example", comment: "CEO" },
     ];
-    await using tenant = await sandboxTenant(answering([], vips));
+    await using tenant = await sandboxTenant(createRowHooks([], vips));
     const made = await tenant.provider.resource("vipEmployee").declare({ email: declared, comment: "CFO" });
     expect(tenant.trace()).toEqual(Array(6).fill(READ_VIPS).flat());
     await expect
@@ -45,7 +45,7 @@ describe("duplicate mailbox", () => {
       { ...manual, email: "yuki.sato@acme.example" },
       { email: "yuki.sato@acme.example", source: "auto" },
     ];
-    await using tenant = await sandboxTenant(answering([], vips));
+    await using tenant = await sandboxTenant(createRowHooks([], vips));
     await tenant.provider.resource("vipEmployee").declare({ email: "yuki.sato@acme.example", comment: "CFO" });
     await tenant.provider.resource("vipEmployee").check({ email: "yuki.sato@acme.example" });
     expect([tenant.writes(), tenant.provider.printed.join("")]).toEqual([[], ""]);
@@ -59,7 +59,7 @@ describe("duplicate value", () => {
   ];
 
   it("is matched by its declared spelling, alone and in a list", async () => {
-    await using tenant = await sandboxTenant(answering(rows, []));
+    await using tenant = await sandboxTenant(createRowHooks(rows, []));
     const made = await tenant.provider
       .resource("allowDenyEntry")
       .declare({ list: "deny", value: "evil.example", comment: "INC-1" });

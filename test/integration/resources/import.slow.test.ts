@@ -16,7 +16,7 @@ import {
 } from "../../../provider/sandbox";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
-import { answering } from "../../support/intercept-rows";
+import { createRowHooks } from "../../support/intercept-rows";
 import { laggingLists } from "../../support/lagging-lists";
 
 /** One provider process for a tenant, and the requests it sends. */
@@ -226,7 +226,7 @@ const ODD = [
 
 describe("entry import", () => {
   it("prefers an id to a name, and accepts any spelling", async () => {
-    await using process = await processOn(answering(ODD, []));
+    await using process = await processOn(createRowHooks(ODD, []));
     const idOf = async (name: string): Promise<string | undefined> => {
       const found = await allowDenyEntryLifecycle.lookUp(name, process.context);
       return found === undefined ? undefined : (found.state.entryId ?? found.id);
@@ -263,7 +263,7 @@ describe("entry import", () => {
   });
 
   it("explains an ambiguous or invalid name", async () => {
-    await using process = await processOn(answering(ODD, []));
+    await using process = await processOn(createRowHooks(ODD, []));
     const reason = (name: string) => reasonOf(allowDenyEntryLifecycle.lookUp(name, process.context));
     const SEVERAL =
       "but an import needs exactly one. Nothing was imported. Use the id at the start of the intended line:";
@@ -323,7 +323,7 @@ describe("entry import", () => {
 
 describe("list import", () => {
   it("declares every valid entry and reports the others", async () => {
-    await using process = await processOn(answering(ODD, []));
+    await using process = await processOn(createRowHooks(ODD, []));
     const found = await allowDenyListLifecycle.lookUp("allow-deny-list", process.context);
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
     const entries = {
@@ -350,7 +350,7 @@ describe("list import", () => {
   });
 
   it("declares and reads only the named list", async () => {
-    await using process = await processOn(answering(ODD, []));
+    await using process = await processOn(createRowHooks(ODD, []));
     const found = await allowDenyListLifecycle.lookUp("allow", process.context);
     expect([found?.id, found?.inputs]).toEqual([
       "allow-deny-list",

@@ -17,12 +17,12 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   });
 
   it("reads every tenant's mail or none, according to --evidence", async () => {
-    const all = await fleet.plan(["--evidence", "all"]);
+    const all = await fleet.runPlan(["--evidence", "all"]);
     expect(all.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
     const markdown = fleet.written("plan.md");
     expect(markdown).toContain("Mail evidence of the last 30 days from all 7 tenants with changes");
-    const none = await fleet.plan(["--evidence", "none"]);
+    const none = await fleet.runPlan(["--evidence", "none"]);
     expect(none.code).toBe(2);
     expect(fleet.sandbox.requests).toHaveLength(8 * 3);
     expect(fleet.written("plan.md")).toContain("> **Incomplete evidence.** 7 of 8 tenants would change");
@@ -31,19 +31,19 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   });
 
   it("rejects --evidence when no document would show it", async () => {
-    const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
+    const { code, stderr } = await fleet.runPlan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("--evidence appears only in the Markdown or HTML of a plan");
     // Someone who asked for evidence would read that no mail was searched.
     for (const task of [["--only-expired"], ["--revert-drift"]]) {
-      const outcome = await fleet.plan(["--evidence", "sample", ...task]);
+      const outcome = await fleet.runPlan(["--evidence", "sample", ...task]);
       expect([outcome.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
       expect(outcome.stderr).toContain("--only-expired and --revert-drift don't query mail");
     }
   });
 
   it("writes empty documents when no drift is to be reverted", async () => {
-    const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
+    const { code, stderr } = await fleet.runPlan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
     const reason = "0 of 8 tenants have `onDrift: revert` in the settings files";
     expect(stderr).toBe(`${reason}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
@@ -55,7 +55,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
   });
 
   it("keeps the comment marker when planning fails", async () => {
-    const { code, stderr } = await fleet.plan([], { T0_KEY: undefined });
+    const { code, stderr } = await fleet.runPlan([], { T0_KEY: undefined });
     const text = fleet.written("plan.md");
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("ERR_ROLLOUT_PLAN");

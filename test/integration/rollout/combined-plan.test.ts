@@ -18,13 +18,13 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
 
   it("reads a stack's state file instead of asking the CLI", async () => {
     fleet.hasState("held", { manifest: {}, resources: [] });
-    expect(await fleet.plan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
+    expect(await fleet.runPlan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
     const exports = fleet.calls.filter((call) => call.includes("export"));
     expect(new Set(exports)).toEqual(new Set(["--non-interactive stack export --stack t0"]));
   });
 
   it("shows a shared change once, with evidence from sampled tenants", async () => {
-    const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
+    const { code, stderr } = await fleet.runPlan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);
     expect(stderr).toContain("Wrote plan.md, plan.html, with mail evidence of 5 of 7 tenants.");

@@ -32,7 +32,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
     ["holds an entry", "held"],
     ["holds VIPs alone", "t0"],
   ])("rejects a second key of a tenant that %s before writing", async (_case, tenant) => {
-    const { code, stderr } = await fleet.plan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
+    const { code, stderr } = await fleet.runPlan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
     expect(code).toBe(3);
     expect(stderr).toContain("Different keys open the same tenant of the service");
     expect(stderr).toContain("[ERR_SAME_TENANT]");
@@ -41,7 +41,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
   });
 
   it("plans tenants that hold the same entries, each with its own key", async () => {
-    expect(await fleet.plan([])).toMatchObject({ code: 2 });
+    expect(await fleet.runPlan([])).toMatchObject({ code: 2 });
   });
 });
 

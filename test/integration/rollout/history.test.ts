@@ -18,7 +18,7 @@ import { formatHistoryJson } from "../../../provider/rollout/model/history-schem
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { added, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 import { createTarget } from "../../support/rollout-target";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-history-"));
@@ -52,8 +52,8 @@ async function written(text = "") {
   const all = [
     {
       tenants: {
-        acme: [added("evil.example"), added("a.example")],
-        globex: [added("evil.example", { ticket: `INC-7${text}` })],
+        acme: [createAddition("evil.example"), createAddition("a.example")],
+        globex: [createAddition("evil.example", { ticket: `INC-7${text}` })],
         idle: [],
       },
       files: {
@@ -66,14 +66,14 @@ async function written(text = "") {
       spec: { origin: ORIGIN },
     },
     {
-      tenants: { acme: [added("b.example")], globex: [], hooli: [added(`b.example${text}`)] },
+      tenants: { acme: [createAddition("b.example")], globex: [], hooli: [createAddition(`b.example${text}`)] },
       files: {
         "base.yaml": "version: 1\ndeny:\n  - { value: evil.example, ticket: INC-8 }\n  - shared.example\n",
         "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - a.example\n",
         "globex.yaml": "version: 1\ninclude: [base.yaml]\n",
       },
     },
-    { tenants: { globex: [added("c.example")], hooli: [added("c.example")] }, end: "waiting" },
+    { tenants: { globex: [createAddition("c.example")], hooli: [createAddition("c.example")] }, end: "waiting" },
   ] as const;
   const ids: string[] = [];
   for (const one of all) {
@@ -129,7 +129,7 @@ tenants:
   acme: { stack: acme-2, key: { environment: ACME_KEY } }
 `,
   );
-  const former = await writeRollout(journal, { tenants: { acme: [added("evil.example")] }, spec: { source } });
+  const former = await writeRollout(journal, { tenants: { acme: [createAddition("evil.example")] }, spec: { source } });
   const find = async (tenant: string) =>
     (await readRolloutHistory(journal, { limit: 20, tenant }, async () => false)).rollouts.map(({ id }) => id);
   expect([await find("zed"), await find("acme"), await find("nobody")]).toEqual([[former], [], []]);
@@ -185,7 +185,7 @@ it("compares what two rollouts declared", async () => {
 
 it("reads only the files that a rollout kept", async () => {
   const { journal } = await newJournal();
-  const tenants = { acme: [added("a.example")] };
+  const tenants = { acme: [createAddition("a.example")] };
   const ids: string[] = [];
   for (const include of ["../../../../../../../../etc/hostname.yaml", "gone.yaml", "fine.yaml"]) {
     const files = { "acme.yaml": `version: 1\ninclude: [${include}]\n`, "fine.yaml": "version: 1\n" };

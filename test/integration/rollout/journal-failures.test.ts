@@ -14,7 +14,7 @@ import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
 import { createTarget } from "../../support/rollout-target";
 import { getPropertyOptions, timeLimit } from "../../support/scale";
-import { turn } from "../../support/virtual-time";
+import { runReadyTasks } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
 
 /*
@@ -49,9 +49,9 @@ class Tenants {
   }
 
   readonly change: TenantChangeHandler = async ({ target: { name } }) => {
-    await turn();
+    await runReadyTasks();
     const before = this.changes.get(name) ?? 0;
-    await turn();
+    await runReadyTasks();
     if (this.failing.has(name)) throw new Error("The service refused it.");
     if (before === 0) this.changes.set(name, before + 1);
   };

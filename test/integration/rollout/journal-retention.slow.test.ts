@@ -14,7 +14,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { createCli } from "../../support/cli";
 import { type Postgres, startPostgres } from "../../support/postgres";
-import { added, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-keeping-"));
@@ -42,9 +42,20 @@ async function opened(place: string): Promise<Journal> {
 async function written(journal: Journal): Promise<readonly [string, string, string]> {
   const ids: string[] = [];
   for (const one of [
-    { tenants: { acme: [added("evil.example", { ticket: "INC-7" })], globex: [added("evil.example")] } },
-    { tenants: { acme: [added("b.example")], globex: [added("b.example")], Ärger: [added("b.example")] } },
-    { tenants: { hooli: [added("c.example")] }, end: "waiting" },
+    {
+      tenants: {
+        acme: [createAddition("evil.example", { ticket: "INC-7" })],
+        globex: [createAddition("evil.example")],
+      },
+    },
+    {
+      tenants: {
+        acme: [createAddition("b.example")],
+        globex: [createAddition("b.example")],
+        Ärger: [createAddition("b.example")],
+      },
+    },
+    { tenants: { hooli: [createAddition("c.example")] }, end: "waiting" },
   ] as const) {
     nowMs += DAY;
     ids.push(await writeRollout(journal, one));

@@ -14,7 +14,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import type { RolloutMode } from "../../../provider/rollout/model/rollout-mode";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { added, type Writing, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, type Writing, writeRollout } from "../../support/rollout-fixtures";
 
 /*
  * Unattended rollouts (`--only-expired`, `--revert-drift`) don't count as applying the files, and don't hide earlier
@@ -49,14 +49,14 @@ async function written(...all: readonly Writing[]) {
 }
 
 const nightly = (task: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
-  tenants: { acme: [added(value)], globex: [] },
+  tenants: { acme: [createAddition(value)], globex: [] },
   ...rest,
   spec: { task },
 });
 
 it("excludes nightly runs from the default rollback", async () => {
   await using its = await written(
-    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
     nightly("only-expired", "old.example"),
     nightly("revert-drift", "evil.example"),
   );
@@ -73,7 +73,10 @@ it("excludes nightly runs from the default rollback", async () => {
 
 it("does not count a nightly run as applying the files", async () => {
   await using its = await written(
-    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] }, failing: ["acme"] },
+    {
+      tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] },
+      failing: ["acme"],
+    },
     nightly("only-expired", "old.example"),
   );
   const [change = ""] = its.ids;
@@ -93,7 +96,7 @@ it("does not count a nightly run as applying the files", async () => {
 
 it("reports an unfinished nightly run as pending for its tenants", async () => {
   await using its = await written(
-    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    { tenants: { acme: [createAddition("evil.example")], globex: [createAddition("evil.example")] } },
     nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
   );
   const [change = "", open = ""] = its.ids;
@@ -109,7 +112,7 @@ it("settles a nightly failure with the same mode or a full rollout", async () =>
   for (const [after, isRetriable] of [
     [nightly("revert-drift", "evil.example"), false],
     [nightly("only-expired", "old.example"), true],
-    [{ tenants: { acme: [added("evil.example")] } }, false],
+    [{ tenants: { acme: [createAddition("evil.example")] } }, false],
   ] as const) {
     await using its = await written(failed, after);
     const found = await findRetryableRollouts(its.journal.database, await its.journal.listRollouts());
@@ -119,7 +122,7 @@ it("settles a nightly failure with the same mode or a full rollout", async () =>
 
 it("resumes an interrupted nightly run in its own mode", async () => {
   await using its = await written(
-    { tenants: { acme: [added("evil.example")] } },
+    { tenants: { acme: [createAddition("evil.example")] } },
     { ...nightly("only-expired", "old.example"), end: "running" },
   );
   const [, open = ""] = its.ids;

@@ -67,7 +67,7 @@ export class PlannedFleet implements AsyncDisposable {
    *
    * @param environment variables that a run gets in addition, or that replace its own.
    */
-  async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {
+  async runPlan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CliResult> {
     this.sandbox.clearRequests();
     const files = ["--output", "plan.md", "--output", "plan.html"];
     return await this.run(["rollout", "tenants.yaml", ...files, ...args], environment);

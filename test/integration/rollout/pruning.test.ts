@@ -14,7 +14,7 @@ import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-
 import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { Crash, CrashingDatabase } from "../../support/crashing-database";
-import { added, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-pruning-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -60,8 +60,8 @@ const VIP: RecordedChange = {
 it("keeps the history of a pruned rollout but not its plans", async () => {
   const { journal, file } = await newJournal();
   const tenants = {
-    acme: [added("evil.example", FACTS), MOVED, VIP],
-    globex: [added("evil.example")],
+    acme: [createAddition("evil.example", FACTS), MOVED, VIP],
+    globex: [createAddition("evil.example")],
     idle: [],
   };
   const id = await written(journal, { tenants, failing: ["globex"], files: { "base.yaml": "version: 1\n" } });
@@ -83,7 +83,7 @@ it("keeps the history of a pruned rollout but not its plans", async () => {
     };
   };
   const before = await readState();
-  expect(before.shown[0]?.changes).toEqual([added("evil.example", FACTS), MOVED, VIP]);
+  expect(before.shown[0]?.changes).toEqual([createAddition("evil.example", FACTS), MOVED, VIP]);
   expect(before.markOfBack.rolledBack?.changes).toHaveLength(3);
   expect(before.happened.map(({ kind, by }) => [kind, by])).toEqual([
     ["planned", undefined],
@@ -130,7 +130,7 @@ tenants:
 waves: [{ name: all }]
 `,
   );
-  const id = await written(journal, { tenants: { acme: [added("evil.example")] }, spec: { source } });
+  const id = await written(journal, { tenants: { acme: [createAddition("evil.example")] }, spec: { source } });
   await pruneRollout(journal.database, id, nowMs);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
@@ -143,7 +143,7 @@ waves: [{ name: all }]
 
 it("keeps rollouts that are open, retryable or can be rolled back", async () => {
   const { journal } = await newJournal();
-  const evil = [added("evil.example")];
+  const evil = [createAddition("evil.example")];
   const first = await written(journal, { tenants: { acme: evil, globex: evil } });
   const failed = await written(journal, { tenants: { hooli: evil }, failing: ["hooli"] });
   const elsewhere = await written(journal, { tenants: { acme: evil }, spec: { project: "other" } });
@@ -202,7 +202,7 @@ it("leaves a rollout whole or pruned after a crash", async () => {
   const { journal, file } = await newJournal();
   const ids = [];
   for (let index = 0; index < 2; index++) {
-    ids.push(await written(journal, { tenants: { acme: [added("evil.example")], globex: [MOVED] } }));
+    ids.push(await written(journal, { tenants: { acme: [createAddition("evil.example")], globex: [MOVED] } }));
   }
   await journal.close();
   let crashes = 0;
@@ -234,7 +234,9 @@ it("shrinks a rollout of 300 tenants to under a fifth", async () => {
   const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
   const settings = `version: 1\ndeny:\n${Array.from({ length: 500 }, (_, index) => `  - { value: e${index}-${(index * 7_919) % 10_007}.example, comment: INC-${index} }\n`).join("")}`;
   const id = await written(journal, {
-    tenants: Object.fromEntries(names.map((name) => [name, [added("evil.example"), added(`only-${name}.example`)]])),
+    tenants: Object.fromEntries(
+      names.map((name) => [name, [createAddition("evil.example"), createAddition(`only-${name}.example`)]]),
+    ),
     files: Object.fromEntries(names.map((name) => [`${name}.yaml`, settings])),
   });
   const size = async () => {

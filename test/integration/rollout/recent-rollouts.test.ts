@@ -7,7 +7,7 @@ import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRecentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RecordedChange } from "../../../provider/rollout/model/history-schema";
-import { added, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 
 /* The newest rollouts and their changes, read from a journal on disk. */
 
@@ -35,7 +35,7 @@ it("reads each rollout with its origin, outcome and changes", async () => {
   const origin = { user: "dana", host: "build-7", revision: "3f9c01d2a7b84c55" };
   const old = await writeRollout(journal, { tenants: { acme: [MOVED] }, spec: { origin } });
   nowMs += 86_400_000;
-  const tenants = { acme: [added("evil.example"), MOVED], globex: [added("evil.example")], idle: [] };
+  const tenants = { acme: [createAddition("evil.example"), MOVED], globex: [createAddition("evil.example")], idle: [] };
   const id = await writeRollout(journal, { tenants, failing: ["globex"] });
   const { rollouts, stacks, older } = await readRecentRollouts(journal.database, WHOSE);
   expect(older).toBe(0);
@@ -46,8 +46,8 @@ it("reads each rollout with its origin, outcome and changes", async () => {
   expect(rollouts.map((one) => one.origin)).toEqual([undefined, origin]);
   expect(rollouts[0]?.happened.find(({ kind }) => kind === "started")?.by).toBe("dana@build-7");
   expect(rollouts[0]?.tenants.map(({ changes }) => changes)).toEqual([
-    [added("evil.example"), MOVED],
-    [added("evil.example")],
+    [createAddition("evil.example"), MOVED],
+    [createAddition("evil.example")],
     [],
   ]);
   expect(stacks.get("acme")?.map(({ rollout, state }) => [rollout, state])).toEqual([

@@ -13,7 +13,7 @@ import { buildTenantError } from "../../../provider/rollout/planning/tenant-erro
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/cli";
-import { compiled } from "../../support/compile-cache";
+import { getCompileCacheVariables } from "../../support/compile-cache";
 import { createTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 
@@ -303,7 +303,7 @@ function environment(): NodeJS.ProcessEnv {
   return {
     ...runEnvironment(),
     PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
-    ...compiled(),
+    ...getCompileCacheVariables(),
     PULUMI_BACKEND_URL: `file://${join(base, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",
     EMAIL_SECURITY_KEY_VARIABLES: "T0_NO_SUCH_KEY,T1_NO_SUCH_KEY",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { COMMAND } from "../../support/cli";
-import { compiled } from "../../support/compile-cache";
+import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
 import { unwrapError } from "../../support/unwrap-error";
 
@@ -47,7 +47,7 @@ const targets = (tenants: string, more = ""): void =>
 
 const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...runEnvironment(),
-  ...compiled(),
+  ...getCompileCacheVariables(),
   PULUMI_HOME: join(directory, ".home"),
   PULUMI_BACKEND_URL: `file://${join(directory, "state")}`,
   PULUMI_CONFIG_PASSPHRASE: "",

@@ -67,9 +67,9 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
 
   it("rejects the key of a tenant outside the selection", async () => {
     fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
-    const own = await fleet.plan(["--only", "t3"]);
+    const own = await fleet.runPlan(["--only", "t3"]);
     expect(own.code, own.stderr).toBe(2);
-    const wrong = await fleet.plan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
+    const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
     expect(wrong.code, wrong.stderr).toBe(3);
     expect(wrong.stderr).toMatch(/"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
@@ -77,7 +77,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
   it("rejects a stack whose marker names another tenant", async () => {
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "evil.example": "deny" }));
-    const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
+    const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
   });
@@ -91,22 +91,22 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     }));
     const former = buildTenantIdentity(fleet.sandbox.url, { rows, mailboxes: ["ceo@gone.example"] });
     fleet.hasState("held", stateOf("held", former, { "gone0.example": "deny" }));
-    const { code, stdout, stderr } = await fleet.plan(["--only", "held"]);
+    const { code, stdout, stderr } = await fleet.runPlan(["--only", "held"]);
     expect(code, stderr).toBe(3);
     const text = stdout.replaceAll(/\s+/g, " ");
     expect(text).toContain(`another tenant of the service than the rollout ${ROLLOUT} read`);
     expect(text).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=held");
-    const accepted = await fleet.plan(["--only", "held"], { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
+    const accepted = await fleet.runPlan(["--only", "held"], { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "held" });
     expect(accepted.code, accepted.stderr).toBe(2);
   });
 
   it("sends no extra request for the comparison", async () => {
-    const plain = await fleet.plan(["--only", "held"]);
+    const plain = await fleet.runPlan(["--only", "held"]);
     const requests = fleet.sandbox.requests.length;
     expect(plain.code, plain.stderr).toBe(2);
     fleet.hasState("held", stateOf("held", await read("held"), { "evil.example": "deny" }));
     fleet.hasState("t3", stateOf("t3", await read("t3"), {}));
-    await fleet.plan(["--only", "held"]);
+    await fleet.runPlan(["--only", "held"]);
     expect(fleet.sandbox.requests).toHaveLength(requests);
   });
 
@@ -164,7 +164,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
       new Map([["held", { identity: older, fingerprint }]]),
     );
     fleet.hasState("held", stateOf("held", newer, { "evil.example": "deny" }, { seq: 2, acceptedSeq: 2 }));
-    const planned = await fleet.plan(["--only", "held", "--database", file]);
+    const planned = await fleet.runPlan(["--only", "held", "--database", file]);
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
     const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);

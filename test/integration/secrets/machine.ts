@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { answering, type WireRow } from "../../support/intercept-rows";
+import { createRowHooks, type WireRow } from "../../support/intercept-rows";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 export const KEY = "sandbox-acme-ci";
@@ -21,7 +21,7 @@ export function click(rows: readonly WireRow[]): void {
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  const asHeld = answering(
+  const asHeld = createRowHooks(
     () => clicked,
     () => [],
   );

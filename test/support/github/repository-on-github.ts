@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
 import { goTool } from "../go-tool";
-import { preparation, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
+import { getPreparationSteps, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./workflow-run";
 
 const run = promisify(execFile);
@@ -218,7 +218,8 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return {
       ...others,
       "./.github/actions/prepare": async ({ with: inputs, ...given }) => {
-        for (const step of preparation(given.workspace)) await prepare(step, others, { ...given, with: inputs });
+        for (const step of getPreparationSteps(given.workspace))
+          await prepare(step, others, { ...given, with: inputs });
       },
     };
   }

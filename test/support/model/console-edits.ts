@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Company } from "./company";
 import { aComment, aList, aMailbox, aScope, aValue } from "./program";
-import { canonical, type EntryListName, entryTypeOf, OUTSIDER, type Scope } from "./world";
+import { canonicalize, type EntryListName, entryTypeOf, OUTSIDER, type Scope } from "./world";
 
 /**
  * An edit that a colleague makes in the console. An even `pick` chooses among the entries that the provider created, if
@@ -73,7 +73,7 @@ export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Comp
       const list: EntryListName = edit.elsewhere === (row.list === "deny") ? "allow" : "deny";
       const again = {
         list,
-        value: canonical(row.value),
+        value: canonicalize(row.value),
         scope: row.verdict_scope as Scope,
         comment: row.comment,
       };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
-import { type EntryListName, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
+import { type EntryListName, MAILBOXES, OUTSIDER, SCOPES, type Scope, selectSpelling, VALUES } from "./world";
 
 /** A declared resource of a program. */
 export interface Declaration {
@@ -95,7 +95,7 @@ export type ProgramEdit =
   | { readonly edit: "rename"; readonly place: Place }
   | { readonly edit: "reverse" };
 
-export function edited(program: ModelProgram, edit: ProgramEdit): ModelProgram {
+export function applyProgramEdit(program: ModelProgram, edit: ProgramEdit): ModelProgram {
   switch (edit.edit) {
     case "declare":
       return withEntry(program, edit.entry, edit.also ? undefined : keyOf(edit.entry));
@@ -229,7 +229,7 @@ function argumentsOf({ value, scope, list, comment, spelling }: PlacedEntry): Re
   const spellings = VALUES.find(([one]) => one === value) ?? [value];
   return {
     list,
-    value: spelled(spellings, spelling),
+    value: selectSpelling(spellings, spelling),
     ...(scope === "global" && spelling < 2 ? {} : { verdictScope: scope }),
     ...(comment === "" ? {} : { comment: spelling === 1 ? `${comment}\r\n` : comment }),
   };
@@ -237,7 +237,7 @@ function argumentsOf({ value, scope, list, comment, spelling }: PlacedEntry): Re
 
 function memberOf({ email, comment, spelling }: PlacedVip): Record<string, unknown> {
   const spellings = MAILBOXES.find(([one]) => one === email) ?? [email];
-  return { email: spelled(spellings, spelling), ...(comment === "" ? {} : { comment }) };
+  return { email: selectSpelling(spellings, spelling), ...(comment === "" ? {} : { comment }) };
 }
 
 function listArguments({ mode, ignore, protect, mayBeEmptied }: ModelListOptions): Record<string, unknown> {

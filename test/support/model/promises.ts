@@ -11,7 +11,7 @@ import {
   type PlacedEntry,
 } from "./program";
 import type { Held, StackRun } from "./stack";
-import { canonical, OUTSIDER } from "./world";
+import { canonicalize, OUTSIDER } from "./world";
 
 /*
  * The guarantees that the docs make about a tenant, written independently of the implementation: what a run may write,
@@ -50,7 +50,7 @@ export function tenantOf(company: Company): Tenant {
 }
 
 function entryOf(row: AllowDenyEntryRow): ModelEntry {
-  const value = canonical(row.value);
+  const value = canonicalize(row.value);
   const { id, list, verdict_scope: scope, comment } = row;
   return { id, key: keyOf({ value, scope }), value, scope, list, comment: comment.trim() };
 }
@@ -88,12 +88,12 @@ export function holdingsOf(held: readonly Held[]): Holdings {
     const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
     const text = (property: string): string => String(outputs[property] ?? "").trim();
     if (kind === "allowDenyEntry") {
-      const key = keyOf({ value: canonical(text("value")), scope: text("verdictScope") });
+      const key = keyOf({ value: canonicalize(text("value")), scope: text("verdictScope") });
       const single = { id: text("entryId") || id, isList: false, isUnmanaged: false };
       entries.push({ ...common, ...single, key, list: text("list"), comment: text("comment") });
     } else if (kind === "vipEmployee") {
       const single = { id: undefined, isList: false, isUnmanaged: false, list: "" };
-      vips.push({ ...common, ...single, key: canonical(text("email")), comment: text("comment") });
+      vips.push({ ...common, ...single, key: canonicalize(text("email")), comment: text("comment") });
     } else {
       const content = outputs[kind === "vipList" ? "members" : "entries"] as Record<string, string>;
       for (const [key, whole] of Object.entries(content)) {
@@ -370,7 +370,7 @@ function brokenRequests({ before, audit, requests }: RunFacts): string[] {
   for (const { method, path, body, status } of requests) {
     if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
     const { value, verdict_scope: scope } = body as { value: string; verdict_scope: string };
-    const key = keyOf({ value: canonical(value), scope });
+    const key = keyOf({ value: canonicalize(value), scope });
     const there = before.entries.find((one) => one.key === key);
     if (there !== undefined && !gone.has(there.id) && !moved.has(there.id)) {
       broken.push(`${key} was created (${status}), though it was there`);

@@ -5,7 +5,7 @@ import {
   aBeginning,
   aChangeOfEntry,
   aProgramEdit,
-  edited,
+  applyProgramEdit,
   keyOf,
   type ModelProgram,
   NOTHING,
@@ -122,7 +122,7 @@ class Teller {
   }
 
   edit(edit: ProgramEdit): void {
-    this.#program = edited(this.#program, edit);
+    this.#program = applyProgramEdit(this.#program, edit);
   }
 
   async clash({ console, program }: Clash): Promise<void> {

@@ -36,7 +36,7 @@ export const MAILBOXES: readonly Spellings[] = [
 export const OUTSIDER = "stranger@elsewhere.example";
 
 /** Returns the canonical form of a value of this world. */
-export function canonical(written: string): string {
+export function canonicalize(written: string): string {
   const value = BY_SPELLING.get(written) ?? BY_SPELLING.get(written.toLowerCase());
   if (value === undefined) throw new Error(`${written} is not of this world`);
   return value;
@@ -47,7 +47,7 @@ const BY_SPELLING = new Map(
 );
 
 /** Returns one spelling of a value. */
-export function spelled(spellings: Spellings, way: number): string {
+export function selectSpelling(spellings: Spellings, way: number): string {
   return spellings[way % spellings.length] ?? spellings[0];
 }
 

@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from "../../../provider/client";
 import { type PacedCall, Pacer } from "../../../provider/client/pacer";
-import { turn, VirtualTime } from "../../support/virtual-time";
+import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 const request = { method: "POST", path: "/api/v1/x" };
 
@@ -58,7 +58,7 @@ async function load(limit: Limit, time: VirtualTime, count: number, tookMs: numb
     underWay += 1;
     most = Math.max(most, underWay);
     const endsAt = time.atMs + tookMs;
-    await turn();
+    await runReadyTasks();
     time.atMs = Math.max(time.atMs, endsAt);
     underWay -= 1;
   };
@@ -70,14 +70,14 @@ it("starts 16 writes at once and queues the rest", async () => {
   const { limit } = harness();
   const { open, call } = openCalls();
   const all = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
-  await turn();
+  await runReadyTasks();
   expect(open).toHaveLength(16);
   open[3]?.answer();
-  await turn();
+  await runReadyTasks();
   expect(open).toHaveLength(17);
   for (let at = 0; at < open.length; at += 1) {
     open[at]?.answer();
-    await turn();
+    await runReadyTasks();
   }
   await all;
   expect(open).toHaveLength(20);
@@ -129,17 +129,17 @@ it("pauses all calls and halves concurrency once after rate-limit responses", as
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const writes = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
-  await turn();
+  await runReadyTasks();
   for (const { reject } of open.splice(0, 6)) reject(refusal(1_000));
   for (const { answer } of open.splice(0)) answer();
-  await turn();
-  await turn();
+  await runReadyTasks();
+  await runReadyTasks();
   expect(time.atMs).toBe(1_000);
   expect(limit.concurrency).toBe(8);
   // 10 remain: the 4 that were not started, and the 6 that were refused.
   expect(open).toHaveLength(8);
   for (const { answer } of open.splice(0)) answer();
-  await turn();
+  await runReadyTasks();
   expect(open).toHaveLength(2);
   for (const { answer } of open.splice(0)) answer();
   await writes;
@@ -164,11 +164,11 @@ it("starts no write during a rate-limit pause", async () => {
     attempts += 1;
     if (attempts === 1) throw refusal();
   });
-  await turn();
+  await runReadyTasks();
   const other = limit.write(async () => {
     others += 1;
   });
-  await turn();
+  await runReadyTasks();
   expect([attempts, others]).toEqual([1, 0]);
   wake();
   await Promise.all([refused, other]);
@@ -206,14 +206,14 @@ it("keeps doubling despite responses to requests sent before the refusal", async
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const writes = Promise.all([limit.write(call), limit.write(call)]);
-  await turn();
+  await runReadyTasks();
   open[0]?.reject(refusal());
-  await turn();
+  await runReadyTasks();
   open[1]?.answer();
-  await turn();
+  await runReadyTasks();
   open[2]?.reject(refusal());
-  await turn();
-  await turn();
+  await runReadyTasks();
+  await runReadyTasks();
   open[3]?.answer();
   await writes;
   expect(time.slept).toEqual([250, 500]);
@@ -225,7 +225,7 @@ it("retries refused calls before starting queued ones", async () => {
   const call = (at: number) => async () => {
     order.push(at);
     const isFirst = order.length === 1;
-    await turn();
+    await runReadyTasks();
     if (isFirst) throw refusal();
   };
   await Promise.all(Array.from({ length: 40 }, (_, at) => limit.write(call(at))));
@@ -279,12 +279,12 @@ it("applies the concurrency limit and retries to reads too", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
   const reads = Promise.all(Array.from({ length: 17 }, () => limit.read(call)));
-  await turn();
+  await runReadyTasks();
   expect(open).toHaveLength(16);
   for (const { reject } of open.splice(0, 1)) reject(refusal(2_000));
   for (const { answer } of open.splice(0)) answer();
-  await turn();
-  await turn();
+  await runReadyTasks();
+  await runReadyTasks();
   expect([open.length, time.atMs]).toEqual([2, 2_000]);
   for (const { answer } of open) answer();
   await reads;
@@ -298,17 +298,17 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
     attempts += 1;
     // Calls that take its slot keep it for a long time.
     for (let at = 0; at < 16; at += 1) void limit.write(call);
-    await turn();
+    await runReadyTasks();
     throw reset();
   });
   const failed = expect(late).rejects.toThrow("reset.");
-  await turn();
-  await turn();
-  await turn();
+  await runReadyTasks();
+  await runReadyTasks();
+  await runReadyTasks();
   time.atMs += 130_000;
   for (let round = 0; round < 3; round += 1) {
     for (const { answer } of open.splice(0)) answer();
-    await turn();
+    await runReadyTasks();
   }
   await failed;
   expect(attempts).toBe(1);
@@ -387,7 +387,7 @@ describe("a transient failure", () => {
       });
     const { call } = failing(1, busy);
     const first = limit.read(call);
-    await turn();
+    await runReadyTasks();
     await limit.write(async () => undefined);
     expect(time.atMs).toBe(7_000);
     expect(await first).toBe("done");
@@ -427,7 +427,7 @@ it("halves concurrency once for all in-flight failures", async () => {
   const { limit } = harness();
   const { open, call } = openCalls();
   const writes = Promise.allSettled(Array.from({ length: 16 }, () => limit.write(call)));
-  await turn();
+  await runReadyTasks();
   for (const { reject } of open) reject(reset(calls.write));
   await writes;
   expect(limit.concurrency).toBe(8);
@@ -469,16 +469,16 @@ describe("a rate-limit token", () => {
     );
     const { open, call } = openCalls();
     const refused = limit.read(marked(call));
-    await turn();
+    await runReadyTasks();
     const waiting = limit.read(marked(async () => "late"));
-    await turn();
+    await runReadyTasks();
     open[0]?.reject(refusal(7_000));
-    await turn();
+    await runReadyTasks();
     // The token arrives in the middle of the pause.
     give();
     expect(await waiting).toBe("late");
     expect(time.atMs).toBe(7_000);
-    await turn();
+    await runReadyTasks();
     open[1]?.answer();
     await refused;
     expect(marks.slice(0, 5)).toEqual(["asked", "permit", "sent", "asked", "pause 7000"]);
@@ -518,7 +518,7 @@ describe("a rate-limit token", () => {
   it("doesn't count as latency, however long it takes", async () => {
     const time = new VirtualTime();
     const take = async () => {
-      await turn();
+      await runReadyTasks();
       time.atMs += 1_000_000;
     };
     const limit = new Limit({
@@ -592,7 +592,7 @@ describe("the circuit breaker", () => {
       kinds.map((kind) =>
         limit[kind](async () => {
           made += 1;
-          await turn();
+          await runReadyTasks();
           throw neverSent();
         }),
       ),

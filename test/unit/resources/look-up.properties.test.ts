@@ -22,7 +22,7 @@ import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { isStoredRow, TenantCache } from "../../../provider/tenant";
 import { commandsIn } from "../../support/hostile-text";
-import { answering } from "../../support/intercept-rows";
+import { createRowHooks } from "../../support/intercept-rows";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
 interface Held {
@@ -48,7 +48,7 @@ function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
 let held: Held;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  const answers = answering(
+  const answers = createRowHooks(
     () => held.entries,
     () => held.vips,
   );

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
 import { buildSerializedProvider, type HandlerName } from "../../../provider/resources/serialized-provider";
-import { built } from "../../support/build-output";
+import { getBuildPath } from "../../support/build-output";
 
 /**
  * Every handler that any release has ever had, and the exact text that it left in users' state. Only add lines: a
@@ -15,7 +15,7 @@ const RELEASED = {
   vipList: 'exports.handler = () => require("pulumi-email-security/runtime").vipList',
 } satisfies Record<HandlerName, string>;
 
-const RUNTIME = built("resources/runtime.js", () => import("../../../provider/resources/runtime.ts"));
+const RUNTIME = getBuildPath("resources/runtime.js", () => import("../../../provider/resources/runtime.ts"));
 
 /**
  * The callable functions of the runtime's handlers. Loaded in a separate process, since the runtime makes its process

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Rows } from "../../../provider/tenant/rows";
 import { Snapshot } from "../../../provider/tenant/snapshot";
-import { turn } from "../../support/virtual-time";
+import { runReadyTasks } from "../../support/virtual-time";
 
 interface Row {
   readonly id: string;
@@ -29,7 +29,7 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     now: () => now,
     sleep: async (ms) => {
       const until = now + ms;
-      await turn();
+      await runReadyTasks();
       now = Math.max(now, until);
     },
   });
@@ -102,7 +102,7 @@ it("applies a write to a fetch already in progress", async () => {
   const { snapshot, hold } = harness();
   const release = hold();
   const reading = snapshot.getRows();
-  await turn();
+  await runReadyTasks();
   snapshot.put({ id: "2", value: "b" });
   snapshot.drop("1");
   release();
@@ -115,7 +115,7 @@ it("shares a refetch that starts after it was requested", async () => {
   const { snapshot, hold, serviceHolds, readings } = harness();
   const release = hold();
   const old = snapshot.getRows();
-  await turn();
+  await runReadyTasks();
   serviceHolds([{ id: "9", value: "z" }]);
   const fresh = Promise.all([snapshot.refetch(), snapshot.refetch()]);
   release();
@@ -161,11 +161,11 @@ it("confirms missing rows with a refetch already in progress", async () => {
   await snapshot.getRows();
   const release = hold();
   const first = snapshot.confirmMissing(misses("2"));
-  await turn();
-  await turn();
+  await runReadyTasks();
+  await runReadyTasks();
   expect(readings()).toBe(2);
   const second = snapshot.confirmMissing(misses("3"));
-  await turn();
+  await runReadyTasks();
   release();
   await Promise.all([first, second]);
   expect(readings()).toBe(2);
@@ -206,7 +206,7 @@ it("measures a snapshot's age from the end of its fetch", async () => {
   const { snapshot, hold, wait, readings } = harness();
   const release = hold();
   const long = snapshot.getRows();
-  await turn();
+  await runReadyTasks();
   wait(90_000);
   release();
   await long;
@@ -294,7 +294,7 @@ describe("row that the service doesn't know", () => {
     await snapshot.getRows();
     const release = hold();
     const underWay = snapshot.refetch();
-    for (let turns = 0; turns < 4; turns += 1) await turn();
+    for (let turns = 0; turns < 4; turns += 1) await runReadyTasks();
     snapshot.forget("1");
     release();
     await underWay;
@@ -325,7 +325,7 @@ describe("list that may lag behind an earlier run's writes", () => {
     await snapshot.getRows();
     const release = hold();
     const later = snapshot.refetchIfLagging();
-    for (let turns = 0; turns < 4; turns += 1) await turn();
+    for (let turns = 0; turns < 4; turns += 1) await runReadyTasks();
     wait(2_900);
     release();
     await later;

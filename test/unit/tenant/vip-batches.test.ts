@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError } from "../../../provider/client";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
-import { turn, VirtualTime } from "../../support/virtual-time";
+import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 type Answer = (emails: readonly string[]) => Promise<AddVipResult>;
 
@@ -65,9 +65,9 @@ it("sends 2,500 additions of one comment in three requests", async () => {
 it("waits for the batch window before sending", async () => {
   const { batches, time, sent } = harness();
   const first = batches.add(person(1), "Board");
-  await turn();
+  await runReadyTasks();
   const second = batches.add(person(2), "Board");
-  await turn();
+  await runReadyTasks();
   expect([sent, time.gatherings]).toEqual([[], 1]);
   await time.endGathering();
   await Promise.all([first, second]);

@@ -22,7 +22,7 @@ import { openSqlite } from "../../../../provider/rollout/database/sqlite-databas
 import { explainSqliteError } from "../../../../provider/rollout/database/sqlite-errors";
 import { JOURNAL_VERSION } from "../../../../provider/rollout/database/tables";
 import { RUN_SOURCES } from "../../../integration/hostile/client-process";
-import { turn } from "../../../support/virtual-time";
+import { runReadyTasks } from "../../../support/virtual-time";
 
 let directory: string;
 let file: string;
@@ -82,7 +82,7 @@ describe("a transaction", () => {
     await database.query("CREATE TABLE a (x TEXT)");
     const failing = database.transaction(async (within) => {
       await within.query("INSERT INTO a VALUES ('lost')");
-      await turn();
+      await runReadyTasks();
       throw new Error("no");
     });
     const besides = database.query("INSERT INTO a VALUES ('kept')");
@@ -92,7 +92,7 @@ describe("a transaction", () => {
     const grow = () =>
       database.transaction(async (within) => {
         const [row] = await within.query("SELECT count(*) AS n FROM a");
-        await turn();
+        await runReadyTasks();
         for (let n = Number(row?.["n"]); n > 0; n -= 1) await within.query("INSERT INTO a VALUES ('x')");
         return row?.["n"];
       });
@@ -110,7 +110,7 @@ describe("a transaction", () => {
       await within.query("INSERT INTO a VALUES ('first')");
       await new Promise<void>((resolve) => (finish = resolve));
     });
-    await turn();
+    await runReadyTasks();
     const waiting = other.query("INSERT INTO a VALUES ('second')");
     // If this process were blocked, the other connection would time out before the first could finish.
     setTimeout(finish, 100);

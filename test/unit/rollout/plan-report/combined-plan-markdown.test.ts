@@ -5,7 +5,7 @@ import { PLAN_COMMENT_MARKER } from "../../../../provider/plan/render/plan-markd
 import { renderCombinedPlanHtml } from "../../../../provider/rollout/plan-report/combined-plan-html";
 import { renderCombinedPlanMarkdown } from "../../../../provider/rollout/plan-report/combined-plan-markdown";
 import type { MailSearchResult } from "../../../../provider/rollout/planning/search-tenant-mail";
-import { denies, shownOf } from "../../../support/combined-plans";
+import { createDenyPlan, shownOf } from "../../../support/combined-plans";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
@@ -27,8 +27,12 @@ const SEVERAL = 9;
 
 describe("the combined plan as Markdown", () => {
   test("lists a shared change once with its tenants, line and ticket", () => {
-    const shared = denies("evil.example");
-    const plans = [...Array.from({ length: 40 }, () => shared), denies("evil.example", "own.example"), emptyPlan];
+    const shared = createDenyPlan("evil.example");
+    const plans = [
+      ...Array.from({ length: 40 }, () => shared),
+      createDenyPlan("evil.example", "own.example"),
+      emptyPlan,
+    ];
     const text = renderCombinedPlanMarkdown(shownOf(plans));
     expect(text.split("\n", 2)).toEqual([PLAN_COMMENT_MARKER, "## Email security plan of `tenants.yaml`"]);
     expect(text).toContain("> **Incomplete evidence.** 41 of 42 tenants would change, with 2 different changes.");
@@ -45,7 +49,7 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("describes an only-expired rollout as such", () => {
-    const { report, ...shown } = shownOf([denies("old.example"), emptyPlan]);
+    const { report, ...shown } = shownOf([createDenyPlan("old.example"), emptyPlan]);
     const text = renderCombinedPlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
     expect(text).toContain("## Email security plan of `tenants.yaml`: it only removes expired entries\n");
     expect(text).toContain("1 tenant unchanged.");
@@ -54,13 +58,15 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("shows where tenants differ in location and risk of one change", () => {
-    const [change] = denies("evil.example").changes;
+    const [change] = createDenyPlan("evil.example").changes;
     if (change === undefined) throw new Error("no change");
     const risky: Plan = {
-      ...denies("evil.example"),
+      ...createDenyPlan("evil.example"),
       changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
     };
-    const text = renderCombinedPlanMarkdown(shownOf([denies("evil.example"), risky, denies("evil.example")]));
+    const text = renderCombinedPlanMarkdown(
+      shownOf([createDenyPlan("evil.example"), risky, createDenyPlan("evil.example")]),
+    );
     expect(text).toContain(
       "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in all 3 tenants, a risk in 1 of them)\n",
     );
@@ -70,10 +76,10 @@ describe("the combined plan as Markdown", () => {
 
   test("shows only the refusal of a tenant with another tenant's key", () => {
     const stranger: Plan = {
-      ...denies("secret.example"),
+      ...createDenyPlan("secret.example"),
       blockers: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
     };
-    const shown = shownOf([denies("evil.example"), stranger]);
+    const shown = shownOf([createDenyPlan("evil.example"), stranger]);
     for (const text of [renderCombinedPlanMarkdown(shown), renderCombinedPlanHtml(shown)]) {
       expect(text).toContain("Refused");
       expect(text).not.toContain("secret.example");
@@ -85,7 +91,7 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("lists what a drift revert reverts and leaves", () => {
-    const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
+    const shown = shownOf([createDenyPlan("evil.example"), emptyPlan, emptyPlan]);
     const unreverted = ["1 other change that is pending"];
     const tenants = shown.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, unreverted },
@@ -103,13 +109,13 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("shows a wave's closed hours", () => {
-    const shown = shownOf([denies("evil.example")]);
+    const shown = shownOf([createDenyPlan("evil.example")]);
     const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
     expect(renderCombinedPlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(", not 18:00–07:00");
   });
 
   test("lists skipped tenants with the reason", () => {
-    const shown = shownOf([denies("evil.example")]);
+    const shown = shownOf([createDenyPlan("evil.example")]);
     const skipped = [
       {
         name: "t003",
@@ -143,7 +149,7 @@ describe("the combined plan as Markdown", () => {
       blockers: [],
     };
     const text = renderCombinedPlanMarkdown(
-      shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
+      shownOf([createDenyPlan("a.example"), createDenyPlan("b.example"), createDenyPlan("c.example")], { mail }),
     );
     expect(text).toContain(
       "Mail evidence of the last 30 days from 1 of 3 tenants with changes (`t0`). This is a sample; `--evidence all` reads the mail of all tenants.\n",
@@ -153,7 +159,7 @@ describe("the combined plan as Markdown", () => {
 
   test("accounts for every change and tenant within GitHub's size limit", () => {
     const own = Array.from({ length: 300 }, (_, at) =>
-      at % 100 === 99 ? undefined : denies("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
+      at % 100 === 99 ? undefined : createDenyPlan("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
     );
     const huge = hugePlan(1_000);
     for (const plans of [own, [...own, huge, huge]]) {
@@ -221,7 +227,7 @@ describe("the combined plan as Markdown", () => {
   });
 
   test("groups equal tenants regardless of the order of changes", () => {
-    const [one, other] = [denies("a.example", "b.example"), denies("b.example", "a.example")];
+    const [one, other] = [createDenyPlan("a.example", "b.example"), createDenyPlan("b.example", "a.example")];
     expect(shownOf([one, other]).combinedPlan.tenantSets).toHaveLength(1);
     expect(() => renderCombinedPlanMarkdown(shownOf([one]), { limit: 1_000 })).toThrow(RangeError);
   });
@@ -229,7 +235,10 @@ describe("the combined plan as Markdown", () => {
 
 test("lists every tenant and change as plain text on the HTML page", () => {
   const text = Object.values(HOSTILE).join(" ");
-  const plans = [...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)), planOf(text)];
+  const plans = [
+    ...Array.from({ length: 60 }, (_, at) => createDenyPlan("evil.example", `own-${at}.example`)),
+    planOf(text),
+  ];
   const page = renderCombinedPlanHtml(shownOf(plans, { text }));
   for (let at = 0; at < 60; at += 1) {
     expect(page).toContain(`<bdi class="untrusted">t${at}</bdi>`);

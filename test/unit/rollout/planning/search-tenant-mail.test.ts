@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Plan } from "../../../../provider/plan/plan";
 import type { Journal } from "../../../../provider/rollout/journal/journal";
 import { searchTenantMail } from "../../../../provider/rollout/planning/search-tenant-mail";
-import { denies } from "../../../support/combined-plans";
+import { createDenyPlan } from "../../../support/combined-plans";
 import { dangerousPlan, emptyPlan } from "../../../support/plans";
 
 const STRANGER = { code: "other-tenant", message: "It is another's." };
@@ -28,13 +28,17 @@ async function searchMail(plans: Readonly<Record<string, Plan>>, again: (tenant:
 }
 
 test("doesn't query tenants with another tenant's key or without changes", async () => {
-  const plans = { a: denies("x.example"), b: { ...denies("x.example"), blockers: [STRANGER] }, c: emptyPlan };
+  const plans = {
+    a: createDenyPlan("x.example"),
+    b: { ...createDenyPlan("x.example"), blockers: [STRANGER] },
+    c: emptyPlan,
+  };
   const { read, candidateCount, evidenceByTenant, unavailable } = await searchMail(plans, () => plans.a);
   expect([read, candidateCount, [...evidenceByTenant.keys()], unavailable]).toEqual([["a"], 1, ["a"], []]);
 });
 
 test("blocks a tenant that only its mail identifies as another", async () => {
-  const plan = denies("x.example");
+  const plan = createDenyPlan("x.example");
   const { evidenceByTenant, unavailable, blockers } = await searchMail({ a: plan, b: plan }, (tenant) =>
     tenant === "b" ? { ...plan, blockers: [STRANGER] } : plan,
   );
@@ -44,7 +48,7 @@ test("blocks a tenant that only its mail identifies as another", async () => {
 });
 
 test("reports no mail for a stale plan or an unreachable tenant", async () => {
-  const plan = denies("x.example");
+  const plan = createDenyPlan("x.example");
   const { evidenceByTenant, unavailable } = await searchMail({ a: plan, b: plan }, (tenant) => {
     if (tenant === "a") return { ...plan, digest: "another" };
     throw new Error("down");

@@ -9,7 +9,7 @@ import { openSqlite } from "../../../../provider/rollout/database/sqlite-databas
 import { ADDRESSES_TABLE } from "../../../../provider/rollout/database/tables";
 import { AddressLimiter, TOKEN_GRACE_MS } from "../../../../provider/rollout/rate-limit/address-limiter";
 import { ScheduledTime } from "../../../support/scheduled-time";
-import { turn } from "../../../support/virtual-time";
+import { runReadyTasks } from "../../../support/virtual-time";
 
 const ADDRESS = "https://mail-security.example/eu";
 const START = 1_763_769_600_000;
@@ -173,7 +173,7 @@ describe("a rate-limit response", () => {
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     expect(await takeAll(time, other.getTokens(ADDRESS), 1)).toEqual([0]);
     one.getTokens(ADDRESS).refused(5_000);
-    await turn();
+    await runReadyTasks();
     time.atMs += 250;
     const all = await Promise.all([
       takeAll(time, one.getTokens(ADDRESS), 2),
@@ -201,7 +201,7 @@ describe("a rate-limit response", () => {
     for (let n = 0; n < 1_000; n += 1) await takeAll(time, tokens, 1);
     expect(statements).toEqual(["SELECT"]);
     one.getTokens(ADDRESS).refused(2_000);
-    await turn();
+    await runReadyTasks();
     time.atMs += 250;
     expect(await takeAll(time, tokens, 3)).toEqual([2_000, 2_000, 2_000]);
   });
@@ -210,7 +210,7 @@ describe("a rate-limit response", () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
     one.getTokens(ADDRESS).refused(1e15);
-    await turn();
+    await runReadyTasks();
     const why = "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
     await expect(one.getTokens(ADDRESS).take()).rejects.toThrow(why);
     await expect(other.getTokens(ADDRESS).take()).rejects.toThrow(why);
@@ -228,7 +228,7 @@ describe("denial of tokens", () => {
     await takeAll(time, lost, 1);
     const refused = Promise.allSettled([lost.take(), lost.take()]);
     const kept = one.getTokens(ADDRESS).take();
-    await turn();
+    await runReadyTasks();
     isAllowed = false;
     await time.until(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(

@@ -10,7 +10,7 @@ import { ProgressModel } from "../../../../provider/rollout/progress/progress-mo
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
 import { renderReportText } from "../../../../provider/rollout/report/report-text";
-import { denies, shownOf } from "../../../support/combined-plans";
+import { createDenyPlan, shownOf } from "../../../support/combined-plans";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { countsOf, rollouts } from "../../../support/rollouts";
@@ -73,7 +73,7 @@ it("lists skipped tenants left out of the plan in every format", () => {
 });
 
 it("names skipped tenants in the combined plan's headline", () => {
-  const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
+  const { report, ...shown } = shownOf([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
   const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
   const headline = "2 of 2 tenants would change, with 1 different change.";
   expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
