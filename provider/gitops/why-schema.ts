@@ -189,4 +189,4 @@ export const whySchema = jsonObject({
   description: "The declarations, state and history of an entry or VIP, as `email-security why` writes it as JSON.",
 });
 
-export type WhyStory = z.infer<typeof whySchema>;
+export type WhyReport = z.infer<typeof whySchema>;

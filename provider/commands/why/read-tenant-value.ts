@@ -3,7 +3,7 @@ import type {
   CoveringEntry,
   FileDeclaration,
   WhyMailEvidence,
-  WhyStory,
+  WhyReport,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
 import type { ProposedEntry } from "../../plan/entry-precedence";
@@ -37,7 +37,7 @@ export async function readTenantValue(
   value: string,
   files: readonly FileDeclaration[],
   { days, maxPages, now, ownDomains }: TenantValueOptions,
-): Promise<Pick<WhyStory, "held" | "mail" | "missing"> & { readonly above: readonly CoveringEntry[] }> {
+): Promise<Pick<WhyReport, "held" | "mail" | "missing"> & { readonly above: readonly CoveringEntry[] }> {
   let observed: ObservedState;
   try {
     observed = await readObservedState(client, () => now);

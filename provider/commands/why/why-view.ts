@@ -4,8 +4,8 @@ import type {
   FileElement,
   HistoryEvent,
   WhyMailEvidence,
+  WhyReport,
   WhyRolloutChange,
-  WhyStory,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
 import { buildMailDetails, describeRecipients } from "../../plan/render/change-details";
@@ -22,14 +22,14 @@ import {
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { filterBySubject, filterOtherSubjects, listSubjects, type WhySubject } from "./why-subjects";
 
-/** A line of a story with its source, and details below it. */
+/** A line of a report with its source, and details below it. */
 export interface WhyLine {
   readonly source: string;
   readonly text: SafeText;
   readonly details: readonly SafeText[];
 }
 
-/** The view of a story that the text and Markdown renderers share. */
+/** The view of a report that the text and Markdown renderers share. */
 export interface WhyView {
   readonly title: SafeText;
   readonly subtitle: SafeText;
@@ -41,12 +41,12 @@ export interface WhySection {
   readonly lines: readonly WhyLine[];
 }
 
-export function buildWhyView(story: WhyStory): WhyView {
-  const { value, file, tenant, at, above, missing } = story;
+export function buildWhyView(report: WhyReport): WhyView {
+  const { value, file, tenant, at, above, missing } = report;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
     text.map((one) => ({ source, text: one, details: [] }));
-  const parts = [
-    ...buildParts(story),
+  const sections = [
+    ...buildSections(report),
     {
       title: ["Also stands for it"],
       lines: above.map((item) => ({
@@ -69,41 +69,41 @@ export function buildWhyView(story: WhyStory): WhyView {
   return {
     title: safeText`Why ${describeValue(value)}`,
     subtitle: safeText`${untrusted(file)}${hostText}, ${formatMinute(at)}`,
-    sections: parts.filter((part) => part.lines.length > 0),
+    sections: sections.filter(({ lines }) => lines.length > 0),
   };
 }
 
-/** Builds the parts for the present and the past. A value in several lists or scopes gets separate headings for each. */
-function buildParts(story: WhyStory): readonly WhySection[] {
-  const subjects = listSubjects(story);
-  const historyTitle = story.isHistoryOfOtherFiles
+/** Builds the sections for the present and the past. A value in several lists or scopes gets separate headings for each. */
+function buildSections(report: WhyReport): readonly WhySection[] {
+  const subjects = listSubjects(report);
+  const historyTitle = report.isHistoryOfOtherFiles
     ? "newest first (of other files of this repository: these never had it)"
     : "newest first";
   if (subjects.length < 2) {
     return [
-      { title: ["Now"], lines: buildCurrentLines(story) },
-      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(story) },
+      { title: ["Now"], lines: buildCurrentLines(report) },
+      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(report) },
     ];
   }
   return [
     ...subjects.flatMap((part) => {
-      const subjectStory = filterBySubject(story, part);
+      const subjectReport = filterBySubject(report, part);
       return [
-        { title: safeText`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectStory) },
+        { title: safeText`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectReport) },
         {
           title: safeText`As ${formatSubject(part)}, history, ${historyTitle}`,
-          lines: buildHistoryLines(subjectStory),
+          lines: buildHistoryLines(subjectReport),
         },
       ];
     }),
     {
       title: [`Other history, ${historyTitle}`],
-      lines: buildHistoryLines(filterOtherSubjects(story, subjects)),
+      lines: buildHistoryLines(filterOtherSubjects(report, subjects)),
     },
   ];
 }
 
-function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
+function buildCurrentLines({ files, held, mail, vipEnd }: WhyReport): readonly WhyLine[] {
   const lines: WhyLine[] = files.map((item) => ({
     source: "file",
     text: formatFileDeclaration(item),
@@ -206,7 +206,7 @@ interface DatedLine extends WhyLine {
   readonly at: string | undefined;
 }
 
-function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): readonly WhyLine[] {
+function buildHistoryLines({ history, rollouts = [], held = [] }: WhyReport): readonly WhyLine[] {
   const committed = history.map(buildEventLine);
   const others: DatedLine[] = [
     ...rollouts.map(buildRolloutLine),

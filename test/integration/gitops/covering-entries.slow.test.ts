@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FindReport } from "../../../provider/commands/find/find-schema";
-import type { WhyStory } from "../../../provider/gitops/why-schema";
+import type { WhyReport } from "../../../provider/gitops/why-schema";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { LiteralService } from "../../support/literal-service";
 import { runEnvironment } from "../../support/run-environment";
@@ -92,7 +92,7 @@ describe("find", () => {
 describe("why", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
-    const { above, held = [] } = JSON.parse(stdout) as WhyStory;
+    const { above, held = [] } = JSON.parse(stdout) as WhyReport;
     const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
     expect(entries).toEqual([covering]);
   });

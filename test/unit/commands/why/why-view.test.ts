@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { formatWhyJson, renderWhyMarkdown, renderWhyText } from "../../../../provider/commands/why/why-output";
 import { buildWhyView } from "../../../../provider/commands/why/why-view";
-import { type WhyStory, whySchema } from "../../../../provider/gitops/why-schema";
+import { type WhyReport, whySchema } from "../../../../provider/gitops/why-schema";
 import type { SafeText } from "../../../../provider/render/safe-text";
 import { commandsIn } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007 <script>` | # ![x](y)";
 
-const story = (fields: Partial<WhyStory> = {}): WhyStory => ({
+const createReport = (fields: Partial<WhyReport> = {}): WhyReport => ({
   format: 1,
   value: "ceo@partner.example",
   file: "settings.yaml",
@@ -39,12 +39,12 @@ const event = (subject: string, before: unknown, after: unknown) =>
     merges: [],
     before,
     after,
-  }) as unknown as WhyStory["history"][number];
+  }) as unknown as WhyReport["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
 const chain = { place, chain: ["a.yaml"], overrides: [] };
 const plain = (words: SafeText): string => words.map((word) => (typeof word === "string" ? word : word.given)).join("");
 
-const standing = story({
+const fullReport = createReport({
   files: [
     { state: "declared", kind: "entry", key: "k", list: "deny", verdictScope: "global", ...chain },
     { state: "declared", kind: "vip", key: "k", ...chain },
@@ -86,7 +86,7 @@ const standing = story({
 });
 
 it("groups each list, scope and VIP under its own heading", () => {
-  const { sections } = buildWhyView(standing);
+  const { sections } = buildWhyView(fullReport);
   const rows = sections.map(({ title, lines }) => [
     plain(title),
     lines.map(({ source, text, details }) => [source, plain(text), ...details.map(plain)].join(" | ").slice(0, 130)),
@@ -116,7 +116,7 @@ it("groups each list, scope and VIP under its own heading", () => {
 });
 
 it("uses plain headings for a value with no current entry", () => {
-  const { sections } = buildWhyView(story({ held: [], history: standing.history }));
+  const { sections } = buildWhyView(createReport({ held: [], history: fullReport.history }));
   expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
     ["Now", 2],
     ["History, newest first", 4],
@@ -124,7 +124,7 @@ it("uses plain headings for a value with no current entry", () => {
 });
 
 it("says that a VIP stays when its settings keep it", () => {
-  const { sections } = buildWhyView(story({ files: standing.files.slice(1), vipEnd: "kept" }));
+  const { sections } = buildWhyView(createReport({ files: fullReport.files.slice(1), vipEnd: "kept" }));
   expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
 });
 
@@ -136,7 +136,7 @@ it("sanitizes hostile text in every output format", () => {
     approvedBy: HOSTILE,
     acceptRisk: HOSTILE,
   };
-  const hostile = story({
+  const hostile = createReport({
     file: HOSTILE,
     tenant: { host: HOSTILE, name: HOSTILE },
     files: [
