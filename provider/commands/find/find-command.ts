@@ -97,22 +97,22 @@ async function runFindCommand(values: readonly string[], options: FindOptions, c
   const searchedAt = new Date().toISOString();
   const isFleet = isFleetSearch(options, command.getOptionValueSource("targets") !== "default");
   const tenants = isFleet ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
-  const isComplete = tenants.every(({ unread }) => unread.length === 0);
-  const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
+  const isComplete = tenants.every(({ readErrors }) => readErrors.length === 0);
+  const report = { format: FIND_FORMAT, searchedAt, queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./find-text.js")).renderFindText(report, columns),
     csv: async () => (await import("./find-csv.js")).renderFindCsv(report),
     json: async () => (await import("./find-schema.js")).formatFindJson(report),
   });
   if (!isComplete) {
-    const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
+    const incompleteCount = tenants.filter(({ readErrors }) => readErrors.length > 0).length;
     if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
         `warning: of ${tenants.length}, ${incompleteCount} could not be read as a whole; there may be more.`,
       );
     return EXIT.error;
   }
-  return tenants.some(({ found }) => found.length > 0) ? EXIT.changes : EXIT.clean;
+  return tenants.some(({ matches }) => matches.length > 0) ? EXIT.changes : EXIT.clean;
 }
 
 function expandValue(value: string): readonly string[] {

@@ -9,7 +9,7 @@ import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantMatches } from "./find-schema";
 import {
-  buildUnreadSource,
+  buildReadError,
   findTenantMatches,
   type MatchingRows,
   readMatchingRows,
@@ -92,9 +92,9 @@ export async function findInFleet(
     (target) =>
       results.get(target) ?? {
         name: target.name,
-        found: [],
+        matches: [],
         decisions: [],
-        unread: [buildUnreadSource("tenant", new Error("it was not read"))],
+        readErrors: [buildReadError("tenant", new Error("it was not read"))],
       },
   );
 }

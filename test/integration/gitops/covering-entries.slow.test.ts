@@ -65,8 +65,8 @@ describe("find", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.found);
-    expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
+    const found = tenants.flatMap((tenant) => tenant.matches);
+    expect(found.map((one) => [one.value, one.matchType, one.actual.length])).toEqual([[covering, how, 1]]);
   });
 
   it.each([
@@ -77,8 +77,8 @@ describe("find", () => {
   ])("finds the pattern %s itself", async (value, held) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.found);
-    expect(found.map((one) => [one.value, one.how])).toEqual([[held, "exact"]]);
+    const found = tenants.flatMap((tenant) => tenant.matches);
+    expect(found.map((one) => [one.value, one.matchType])).toEqual([[held, "exact"]]);
     const why = await email("why", value, "--no-evidence");
     expect(why.output).not.toContain("does not hold it");
   });
