@@ -197,13 +197,13 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("./find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
-  const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
+  const { createIdentityReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
   const targetsFile = readTargets(options.targets);
   const { targets, services } = targetsFile;
   const selected = selectTargets(targets, parseSelection(options));
   const searchOptions = { concurrency, ...omitUndefined({ today }) };
-  if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...searchOptions });
+  if (offline) return await findInFleet(matcher, selected, { requestContext: undefined, ...searchOptions });
   const log = (line: string): void => console.error(sanitizeMultiline(line));
   const journalUrl = await getExistingJournalLocation(options.database);
   // Open the journal before the rate limits, which would create one.
@@ -212,14 +212,19 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
     const rateLimits = await openSharedRateLimiter(journalUrl, services, log);
     try {
       const requestContext = { environment: process.env, getTokens: rateLimits.getTokens };
-      const memory = createMemoryReader(
+      const readIdentityRecords = createIdentityReader(
         journals,
         targets,
         await openStackStates(targetsFile.file, targetsFile.project),
       );
       using progress = new SlowProgress("Reading tenants");
       const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
-      return await findInFleet(matcher, selected, { reach: requestContext, memory, onProgress, ...searchOptions });
+      return await findInFleet(matcher, selected, {
+        requestContext,
+        readIdentityRecords,
+        onProgress,
+        ...searchOptions,
+      });
     } finally {
       await rateLimits.close();
     }

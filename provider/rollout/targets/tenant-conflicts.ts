@@ -34,7 +34,7 @@ export interface IdentityRecord {
    */
   readonly isInterrupted?: boolean;
   /** For an interrupted rollout: the part of the identity that it can't have removed or replaced. Absent: not known. */
-  readonly lasting?: TenantIdentity;
+  readonly stableIdentity?: TenantIdentity;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
   readonly acceptedSeq?: number;
   /** The marker in the stack's state. Absent if it identifies no tenant, or was not read. */

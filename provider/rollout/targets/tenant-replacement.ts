@@ -16,8 +16,8 @@ export type IdentityComparator = (earlier: IdentityRecord["identity"]) => boolea
  * compares only what that rollout doesn't touch.
  */
 export async function isDifferentTenant(before: IdentityRecord, compare: IdentityComparator): Promise<boolean> {
-  const { identity, lasting, isInterrupted = false, earlier = async () => [] } = before;
-  const expected = isInterrupted ? lasting : identity;
+  const { identity, stableIdentity, isInterrupted = false, earlier = async () => [] } = before;
+  const expected = isInterrupted ? stableIdentity : identity;
   if (expected === undefined || compare(expected) !== false) return false;
   const readings = await earlier();
   return !readings.some((reading) => compare(reading.identity) === true);
