@@ -9,7 +9,7 @@ import {
 } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
-import type { Edit, Section, SettingsElement } from "../../files/settings-editor";
+import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
@@ -94,7 +94,7 @@ class AdoptionPlanner implements AdoptionPlan {
   readonly #settings: Settings;
   readonly #kinds: ReadonlySet<AdoptableKind>;
   readonly #ownDomains: OwnDomains;
-  readonly #getTargetFile: (section: Section) => string;
+  readonly #getTargetFile: (section: SectionName) => string;
   readonly #declarations: ReadonlyMap<string, Declaration>;
   readonly #entriesByValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
@@ -114,8 +114,8 @@ class AdoptionPlanner implements AdoptionPlan {
     const why = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
     if (why !== undefined) this.#addUnadopted(item, why);
     else {
-      const { note, ...written } = buildElementAddition(item);
-      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, note })]);
+      const { yamlComment, ...written } = buildElementAddition(item);
+      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, yamlComment })]);
     }
   }
 
@@ -132,7 +132,9 @@ class AdoptionPlanner implements AdoptionPlan {
     const edits = (): FileEdit[] => {
       if (this.#isOwn(one)) return [...buildDetailEdits(item, one), ...buildApprovalRemovals(one)];
       // Other tenants use the included file. The tenant's own declaration overrides it here.
-      return [this.#buildAddition({ ...written, note: "as the tenant has it; the included file says otherwise" })];
+      return [
+        this.#buildAddition({ ...written, yamlComment: "as the tenant has it; the included file says otherwise" }),
+      ];
     };
     this.#addStep("changed", [item], written, edits, describeDroppedFields(one));
   }
@@ -205,9 +207,9 @@ class AdoptionPlanner implements AdoptionPlan {
         ([name]) => !FIELDS_DROPPED_BY_MOVE.some((lost) => lost === name),
       );
       const element = Object.fromEntries(fields) as SettingsElement;
-      const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
+      const yamlComment = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
-      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, note })];
+      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, yamlComment })];
       this.#addStep("changed", [item], written, edits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
     }
   }
@@ -253,8 +255,8 @@ class AdoptionPlanner implements AdoptionPlan {
     return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
   }
 
-  #buildAddition({ section, element, note }: ElementAddition): FileEdit {
-    return { file: this.#getTargetFile(section), edit: { action: "add", section, element, note } };
+  #buildAddition({ section, element, yamlComment }: ElementAddition): FileEdit {
+    return { file: this.#getTargetFile(section), edit: { action: "add", section, element, yamlComment } };
   }
 
   #findProtectPattern({ kind, key, text }: Declaration): string | undefined {
@@ -285,7 +287,7 @@ class AdoptionPlanner implements AdoptionPlan {
   #addStep(
     driftKind: AdoptableKind,
     items: readonly DriftItem[],
-    written: Omit<ElementAddition, "note"> | undefined,
+    written: Omit<ElementAddition, "yamlComment"> | undefined,
     edits: () => readonly FileEdit[],
     lost?: string,
   ): void {
@@ -296,9 +298,9 @@ class AdoptionPlanner implements AdoptionPlan {
 }
 
 interface ElementAddition {
-  readonly section: Section;
+  readonly section: SectionName;
   readonly element: SettingsElement;
-  readonly note: string;
+  readonly yamlComment: string;
 }
 
 function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
@@ -309,7 +311,7 @@ function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftIt
   const { list: _section, ...about } = pickSentFields(there);
   const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
   const section = kind === "vip" ? "vips" : (there.list as List);
-  return { section, element, note: `added at the tenant${who}${when}` };
+  return { section, element, yamlComment: `added at the tenant${who}${when}` };
 }
 
 /** Returns all the fields of a declaration that stay true when it is rewritten. */
@@ -358,8 +360,12 @@ function describeDroppedFields(one: Declaration, more: readonly TextFieldName[] 
   return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
 }
 
-function buildFieldEdit(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
-  const edit = { action: "set", ...getElementSelector(one), key, to } as Edit;
+function buildFieldEdit(
+  one: Declaration,
+  key: ElementFieldName | "reviewed",
+  newValue: ElementValue | undefined,
+): FileEdit {
+  const edit = { action: "set", ...getElementSelector(one), key, newValue } as Edit;
   return { file: one.location.file, edit };
 }
 
@@ -369,7 +375,7 @@ function buildRemovalEdits(one: Declaration): FileEdit[] {
   return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(one) } }));
 }
 
-function getElementSelector(one: Declaration): { section: Section; value: string; scope?: string } {
+function getElementSelector(one: Declaration): { section: SectionName; value: string; scope?: string } {
   const about = { section: getSection(one), value: getDeclaredName(one) };
   return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
 }
@@ -383,7 +389,7 @@ function formatDeclarationLine({ location }: Declaration): string {
 }
 
 /** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */
-function createFileSelector(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+function createFileSelector(settings: Settings, readFile: (path: string) => string): (section: SectionName) => string {
   const contents = new Map<string, unknown>();
   return (section) =>
     findOwnFile(section, settings, (file) => {
