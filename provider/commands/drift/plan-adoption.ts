@@ -57,33 +57,33 @@ export interface AdoptionPlan {
 export function planAdoption(
   items: readonly DriftItem[],
   settings: Settings,
-  what: ReadonlySet<AdoptableKind>,
+  kinds: ReadonlySet<AdoptableKind>,
   readFile: (path: string) => string,
 ): AdoptionPlan {
-  const work = new AdoptionPlanner(settings, what, readFile);
+  const work = new AdoptionPlanner(settings, kinds, readFile);
   const others = Map.groupBy(
-    items.filter((item) => item.what === "added" && item.kind === "entry"),
+    items.filter((item) => item.driftKind === "added" && item.kind === "entry"),
     isSameEntryValue,
   );
   const rescoped = new Set<DriftItem>();
   for (const item of items) {
-    if (item.what !== "missing") continue;
+    if (item.driftKind !== "missing") continue;
     const [other, another] = others.get(isSameEntryValue(item)) ?? [];
     if (other === undefined || another !== undefined || rescoped.has(other)) continue;
     if (work.rescope(item, other)) rescoped.add(item).add(other);
   }
   for (const item of items) {
     if (rescoped.has(item)) continue;
-    if (item.what === "added") work.add(item);
-    else if (item.what === "changed") work.change(item);
-    else if (item.what === "missing") work.remove(item);
+    if (item.driftKind === "added") work.add(item);
+    else if (item.driftKind === "changed") work.change(item);
+    else if (item.driftKind === "missing") work.remove(item);
   }
   return work;
 }
 
 /** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
-function isSameEntryValue({ kind, value, entryType, there, declared }: DriftItem): string {
-  return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
+function isSameEntryValue({ kind, value, entryType, actual, declared }: DriftItem): string {
+  return JSON.stringify([kind, entryType, value, (actual ?? declared)?.list]);
 }
 
 type Declaration = DeclaredEntry | DeclaredVip;
@@ -99,9 +99,9 @@ class AdoptionPlanner implements AdoptionPlan {
   readonly #entriesByValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
 
-  constructor(settings: Settings, what: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
+  constructor(settings: Settings, kinds: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
     this.#settings = settings;
-    this.#kinds = what;
+    this.#kinds = kinds;
     this.#ownDomains = new OwnDomains(settings.ownDomains);
     this.#getTargetFile = createFileSelector(settings, readFile);
     this.#declarations = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
@@ -123,7 +123,7 @@ class AdoptionPlanner implements AdoptionPlan {
     if (!this.#kinds.has("changed")) return;
     const one = this.#getDeclaration(item);
     if (one === undefined) return;
-    const { list } = item.there ?? {};
+    const { list } = item.actual ?? {};
     if (one.kind === "entry" && list !== one.list) {
       this.#move(item, one, list);
       return;
@@ -159,38 +159,38 @@ class AdoptionPlanner implements AdoptionPlan {
    *
    * @returns whether the two items were handled as one.
    */
-  rescope(missing: DriftItem, there: DriftItem): boolean {
+  rescope(missing: DriftItem, added: DriftItem): boolean {
     if (!this.#kinds.has("changed")) {
       // Separate handling would declare both scopes, but the service may hold only one entry for each value.
       if (!this.#kinds.has("added") || this.#kinds.has("removed")) return false;
       const declared = missing.place === undefined ? "" : `, in ${formatLineLocation(missing.place)}`;
       const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
-      this.#addUnadopted(there, why);
+      this.#addUnadopted(added, why);
       return true;
     }
     const one = this.#getDeclaration(missing);
     if (one === undefined) {
-      this.#addUnadopted(there, "it is declared in another scope, which is not adopted");
+      this.#addUnadopted(added, "it is declared in another scope, which is not adopted");
       return true;
     }
-    const { verdictScope } = there;
+    const { verdictScope } = added;
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
     const section = getSection(one);
     if (one.overrides.length > 0 || !this.#isOwn(one)) {
       const element =
         scope === undefined ? getDeclaredName(one) : `{ value: ${getDeclaredName(one)}, scope: ${excerpt(scope)} }`;
       const lines = `remove: {${section}: [${getDeclaredName(one)}]}\` and \`${section}: [${element}]`;
-      this.#addUnadopted(there, this.#formatAlternatives(one, lines));
+      this.#addUnadopted(added, this.#formatAlternatives(one, lines));
       return true;
     }
     const edits = (): FileEdit[] => [
-      ...buildDetailEdits(there, one),
+      ...buildDetailEdits(added, one),
       ...buildApprovalRemovals(one),
       // This edit comes last because edits identify an element by its scope.
       buildFieldEdit(one, "scope", scope),
     ];
-    const element = omitUndefined({ ...buildTenantElement(there, one), scope });
-    this.#addStep("changed", [missing, there], { section, element }, edits, describeDroppedFields(one));
+    const element = omitUndefined({ ...buildTenantElement(added, one), scope });
+    this.#addStep("changed", [missing, added], { section, element }, edits, describeDroppedFields(one));
     return true;
   }
 
@@ -232,24 +232,24 @@ class AdoptionPlanner implements AdoptionPlan {
   }
 
   #explainUnadoptableEntry(item: DriftItem): string | undefined {
-    const { key, value, entryType, there } = item;
-    const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== there?.list);
+    const { key, value, entryType, actual } = item;
+    const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== actual?.list);
     if (declared !== undefined)
       return `it is declared on the ${declared.list} list, in ${formatDeclarationLine(declared)}`;
     const [past] = this.#expired.get(`entry ${value}`) ?? [];
     if (past !== undefined) {
       return `it is declared until ${past.expires}, which is past, in ${formatDeclarationLine(past)}; take that away, or give it another end`;
     }
-    if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
+    if (entryType === undefined || actual?.list === undefined || key.includes("(also ")) return "no file can say it";
     const impliedType = inferEntryType(value);
     if (impliedType !== undefined && impliedType !== entryType)
       return `its type is ${quote(entryType)}, and a file can only declare the value as ${impliedType}`;
     return this.#describeRisk(item);
   }
 
-  #describeRisk({ value, entryType, there }: DriftItem): string | undefined {
+  #describeRisk({ value, entryType, actual }: DriftItem): string | undefined {
     const [risk] = findEntryRisks(
-      { list: there?.list as List, value, entryType: entryType as EntryType },
+      { list: actual?.list as List, value, entryType: entryType as EntryType },
       this.#ownDomains,
     );
     return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
@@ -303,14 +303,14 @@ interface ElementAddition {
   readonly yamlComment: string;
 }
 
-function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
-  const { by, at: day } = there;
+function buildElementAddition({ kind, value, verdictScope, actual = {} }: DriftItem): ElementAddition {
+  const { createdBy, createdAt: day } = actual;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
-  const who = by === undefined ? "" : ` by ${sanitizeLine(by)}`;
+  const who = createdBy === undefined ? "" : ` by ${sanitizeLine(createdBy)}`;
   const when = day === undefined ? "" : ` on ${sanitizeLine(day.slice(0, 10))}`;
-  const { list: _section, ...about } = pickSentFields(there);
+  const { list: _section, ...about } = pickSentFields(actual);
   const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
-  const section = kind === "vip" ? "vips" : (there.list as List);
+  const section = kind === "vip" ? "vips" : (actual.list as List);
   return { section, element, yamlComment: `added at the tenant${who}${when}` };
 }
 
@@ -330,15 +330,15 @@ function buildCurrentElement(one: Declaration): SettingsElement {
 }
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
-function buildTenantElement({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...buildCurrentElement(one), ...getDetailValues(there) };
+function buildTenantElement({ actual = {} }: DriftItem, one: Declaration): SettingsElement {
+  const element = { ...buildCurrentElement(one), ...getDetailValues(actual) };
   return Object.fromEntries(
     Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
-function buildDetailEdits({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
-  return findDifferingDetails(there, one).map((name) => buildFieldEdit(one, name, there[name]));
+function buildDetailEdits({ actual = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return findDifferingDetails(actual, one).map((name) => buildFieldEdit(one, name, actual[name]));
 }
 
 /** An approval or a review of the old state does not cover the new one. */

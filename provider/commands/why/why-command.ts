@@ -113,9 +113,11 @@ async function buildWhyReport(
     readWhyTenant(value, declarations.files, settings.tenantDomains, named, journalUrl, now, options),
   ]);
   const declaredKeys = new Set(
-    declarations.above.map(({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`),
+    declarations.coveringEntries.map(
+      ({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`,
+    ),
   );
-  const undeclaredParents = tenant.above.filter(
+  const undeclaredParents = tenant.coveringEntries.filter(
     (parent) => !declaredKeys.has(`${parent.list} ${parent.value} ${parent.verdictScope}`),
   );
   const report = omitUndefined({
@@ -127,14 +129,14 @@ async function buildWhyReport(
         ? undefined
         : // Without --tenant, the environment's API key selects the tenant, and its name is unknown.
           omitUndefined({ host: tenant.host, name: options.tenant && named?.target.name }),
-    at: now.toISOString(),
+    queriedAt: now.toISOString(),
     files: declarations.files,
-    above: [...declarations.above, ...undeclaredParents],
-    held: tenant.held,
+    coveringEntries: [...declarations.coveringEntries, ...undeclaredParents],
+    actual: tenant.actual,
     history: history.events,
     isHistoryOfOtherFiles: history.isFromOtherFiles,
     rollouts: rolloutHistory.rollouts,
-    vipEnd: [...declarations.files, ...(tenant.held ?? [])].some(({ kind }) => kind === "vip")
+    vipRemoval: [...declarations.files, ...(tenant.actual ?? [])].some(({ kind }) => kind === "vip")
       ? settings.lists.vips?.onDelete === "keep"
         ? ("kept" as const)
         : ("excluded" as const)
@@ -200,7 +202,7 @@ async function readWhyTenant(
       await client.close();
     }
   } catch (error) {
-    return { above: [], missing: [`The tenant was not read: ${formatErrorWithCode(error)}`] };
+    return { coveringEntries: [], missing: [`The tenant was not read: ${formatErrorWithCode(error)}`] };
   }
 }
 

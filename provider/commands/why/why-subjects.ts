@@ -11,9 +11,9 @@ export interface WhySubject {
 }
 
 /** Returns the value's present subjects in files or at the tenant, without duplicates, those from files first. */
-export function listSubjects({ files, held = [] }: WhyReport): readonly WhySubject[] {
+export function listSubjects({ files, actual = [] }: WhyReport): readonly WhySubject[] {
   const subjects = new Map<string, WhySubject>();
-  for (const item of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
+  for (const item of [...files.filter(({ state }) => state === "declared"), ...actual, ...files]) {
     const { kind, list, verdictScope } = item;
     const id = getSubjectId(item);
     if (!subjects.has(id)) subjects.set(id, { kind, list, verdictScope });
@@ -34,7 +34,7 @@ export function filterOtherSubjects(report: WhyReport, subjects: readonly WhySub
 }
 
 function selectReport(report: WhyReport, isSelected: (ids: readonly string[]) => boolean): WhyReport {
-  const { files, held, history, rollouts, mail } = report;
+  const { files, actual, history, rollouts, mail } = report;
   const isSelectedSubject = (item: WhySubject): boolean => isSelected([getSubjectId(item)]);
   return {
     ...report,
@@ -42,8 +42,8 @@ function selectReport(report: WhyReport, isSelected: (ids: readonly string[]) =>
     history: history.filter(({ before, after }) =>
       isSelected([before, after].flatMap((item) => (item === undefined ? [] : [getElementSubjectId(item)]))),
     ),
-    ...(held === undefined ? {} : { held: held.filter(isSelectedSubject) }),
-    ...(mail === undefined ? {} : { mail: { ...mail, of: mail.of.filter(isSelectedSubject) } }),
+    ...(actual === undefined ? {} : { actual: actual.filter(isSelectedSubject) }),
+    ...(mail === undefined ? {} : { mail: { ...mail, items: mail.items.filter(isSelectedSubject) } }),
     ...(rollouts === undefined
       ? {}
       : {

@@ -92,8 +92,8 @@ describe("find", () => {
 describe("why", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
-    const { above, held = [] } = JSON.parse(stdout) as WhyReport;
-    const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
+    const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
+    const entries = how === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((one) => one.value);
     expect(entries).toEqual([covering]);
   });
 });

@@ -57,7 +57,7 @@ it("reports an entry that no file declares", async () => {
   expect(code).toBe(2);
   const report = JSON.parse(stdout) as WhyReport;
   expect(report.files).toEqual([]);
-  expect(report.held).toMatchObject([{ list: row?.list, by: row?.created_by, isDeclared: false }]);
+  expect(report.actual).toMatchObject([{ list: row?.list, createdBy: row?.created_by, isDeclared: false }]);
   expect(report.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
   expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
 });
@@ -102,7 +102,7 @@ it("names the committer of another author's change", async () => {
   );
   const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport).history;
   expect(event?.commit).toMatchObject({
-    at: "2026-05-04T08:00:00.000Z",
+    authoredAt: "2026-05-04T08:00:00.000Z",
     committer: "Robin Okafor <robin@acme.example>",
     committedAt: "2026-06-05T09:30:00.000Z",
   });

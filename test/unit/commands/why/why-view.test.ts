@@ -11,9 +11,9 @@ const createReport = (fields: Partial<WhyReport> = {}): WhyReport => ({
   format: 1,
   value: "ceo@partner.example",
   file: "settings.yaml",
-  at: "2026-11-20T09:00:00.000Z",
+  queriedAt: "2026-11-20T09:00:00.000Z",
   files: [],
-  above: [],
+  coveringEntries: [],
   history: [],
   isHistoryOfOtherFiles: false,
   missing: [],
@@ -23,7 +23,7 @@ const createReport = (fields: Partial<WhyReport> = {}): WhyReport => ({
 const commit = (subject: string) => ({
   id: "0".repeat(40),
   author: "Dana",
-  at: "2026-10-01T08:00:00.000Z",
+  authoredAt: "2026-10-01T08:00:00.000Z",
   subject,
 });
 const element = (section: "allow" | "deny" | "vips" | "remove deny", scope = "global") => ({
@@ -41,7 +41,7 @@ const event = (subject: string, before: unknown, after: unknown) =>
     after,
   }) as unknown as WhyReport["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
-const chain = { place, chain: ["a.yaml"], overrides: [] };
+const chain = { place, includeChain: ["a.yaml"], overrides: [] };
 const plain = (words: SafeText): string => words.map((word) => (typeof word === "string" ? word : word.given)).join("");
 
 const fullReport = createReport({
@@ -49,11 +49,11 @@ const fullReport = createReport({
     { state: "declared", kind: "entry", key: "k", list: "deny", verdictScope: "global", ...chain },
     { state: "declared", kind: "vip", key: "k", ...chain },
   ],
-  held: [
+  actual: [
     { kind: "entry", key: "k", list: "deny", verdictScope: "global", isDeclared: true },
     { kind: "entry", key: "k", list: "allow", verdictScope: "graymail", isDeclared: false },
   ],
-  vipEnd: "excluded",
+  vipRemoval: "excluded",
   history: [
     event("to deny", element("allow"), element("deny")),
     event("a VIP", undefined, element("vips")),
@@ -64,7 +64,7 @@ const fullReport = createReport({
     {
       rollout: "r1",
       wave: "w",
-      did: "add",
+      sign: "add",
       kind: "vip",
       lists: [],
       state: "done",
@@ -74,7 +74,7 @@ const fullReport = createReport({
     {
       rollout: "r2",
       wave: "w",
-      did: "change",
+      sign: "change",
       kind: "entry",
       lists: ["allow", "deny"],
       verdictScope: "global",
@@ -116,7 +116,7 @@ it("groups each list, scope and VIP under its own heading", () => {
 });
 
 it("uses plain headings for a value with no current entry", () => {
-  const { sections } = buildWhyView(createReport({ held: [], history: fullReport.history }));
+  const { sections } = buildWhyView(createReport({ actual: [], history: fullReport.history }));
   expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
     ["Now", 2],
     ["History, newest first", 4],
@@ -124,7 +124,7 @@ it("uses plain headings for a value with no current entry", () => {
 });
 
 it("says that a VIP stays when its settings keep it", () => {
-  const { sections } = buildWhyView(createReport({ files: fullReport.files.slice(1), vipEnd: "kept" }));
+  const { sections } = buildWhyView(createReport({ files: fullReport.files.slice(1), vipRemoval: "kept" }));
   expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
 });
 
@@ -154,30 +154,30 @@ it("sanitizes hostile text in every output format", () => {
         kind: "vip",
         key: HOSTILE,
         place: { ...place, file: HOSTILE },
-        chain: [HOSTILE, HOSTILE],
+        includeChain: [HOSTILE, HOSTILE],
         overrides: [],
         ...metadata,
       },
     ],
-    above: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],
-    held: [
+    coveringEntries: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],
+    actual: [
       {
         kind: "entry",
         key: HOSTILE,
         list: HOSTILE,
         verdictScope: HOSTILE,
         comment: HOSTILE,
-        by: HOSTILE,
-        at: HOSTILE,
+        createdBy: HOSTILE,
+        createdAt: HOSTILE,
         isDeclared: false,
       },
     ],
-    vipEnd: "excluded",
+    vipRemoval: "excluded",
     history: [
       {
-        commit: { id: HOSTILE, author: HOSTILE, at: HOSTILE, subject: HOSTILE },
+        commit: { id: HOSTILE, author: HOSTILE, authoredAt: HOSTILE, subject: HOSTILE },
         requests: [{ name: HOSTILE }],
-        merges: [{ id: HOSTILE, at: HOSTILE }],
+        merges: [{ id: HOSTILE, mergedAt: HOSTILE }],
         after: { section: "allow", scope: HOSTILE, path: HOSTILE, fields: { [HOSTILE]: HOSTILE } },
       },
     ],
@@ -185,14 +185,14 @@ it("sanitizes hostile text in every output format", () => {
       {
         rollout: HOSTILE,
         wave: HOSTILE,
-        did: HOSTILE,
+        sign: HOSTILE,
         kind: "entry",
         lists: ["deny"],
         state: HOSTILE,
         digest: HOSTILE,
         planDigest: HOSTILE,
         rollsBack: HOSTILE,
-        at: HOSTILE,
+        finishedAt: HOSTILE,
       },
     ],
     missing: [HOSTILE],
