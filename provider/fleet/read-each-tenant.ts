@@ -32,7 +32,7 @@ export interface ReadEachTenantOptions<T> {
    */
   readonly onDuplicateKeys?: "reject" | "compare";
   /**
-   * Returns the identity in a reading. If a tenant's key opens another tenant, according to the other readings and the records, the tenant
+   * Returns the identity in a reading. If a tenant's key belongs to another tenant, according to the other readings and the records, the tenant
    * settles with an error. Default: no comparison.
    */
   readonly getIdentity?: (read: T) => TenantIdentity;
@@ -129,7 +129,7 @@ export async function readEachTenant<T>(
   const identities = new Map([...reads].map(([target, result]) => [target, getIdentity(result)]));
   const isAccepted = (name: string): boolean => isEmptyTenantAccepted(requestContext.environment, name);
   const duplicates = await validateTenantIdentities(identities, readIdentityRecords, isAccepted);
-  // Report a wrong key first, before reporting which other keys open the same tenant.
+  // Report a wrong key first, before reporting which other keys belong to the same tenant.
   for (const role of ["wrongTargets", "replacedTargets"] as const) {
     for (const group of duplicates) {
       const error = new SameTenantError([group], "Its settings are omitted.");

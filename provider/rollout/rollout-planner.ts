@@ -136,7 +136,7 @@ export class RolloutPlanner {
         if (accepting !== "") this.#context.log(accepting);
         return planned;
       }
-      // A key opens another tenant now. The next attempt plans the rollback without that tenant.
+      // A key belongs to another tenant now. The next attempt plans the rollback without that tenant.
       if (planned !== undefined) await journal.deleteRollout(planned.id);
       known = replaced.size;
       const names = rollback.declared.flatMap(({ name, stack }) =>
@@ -280,7 +280,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const names = others.map(({ name }) => quote(name)).join(", ");
       const reason =
         mismatch === undefined
-          ? `its key opens ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
+          ? `its key belongs to ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
           : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.why}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);

@@ -53,7 +53,7 @@ export interface FleetObserver {
   onFiles(name: string, settings: Settings): void;
   onObserved(name: string, onObserved: ObservedState): void;
   /**
-   * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are
+   * Called if a tenant's key belongs to another tenant. The data reported before belongs to that one. This is known only after all tenants are
    * read.
    */
   onOtherTenant(name: string): void;
@@ -308,7 +308,7 @@ function getSyncStatus({ drift, behind, unattributed, unknownRollout }: TenantDi
   return unattributed.length > 0 ? "never-rolled-out" : "in-sync";
 }
 
-/** Errors of a key that opens no tenant, or another one. */
+/** Errors of a key that belongs to no tenant, or to another one. */
 const KEY_ERROR_CODES: ReadonlySet<string> = new Set([
   "ERR_AUTH",
   "ERR_ROLLOUT_KEY",

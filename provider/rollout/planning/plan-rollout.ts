@@ -96,8 +96,8 @@ const WRITE_BATCH_SIZE = 20;
  *
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  * @throws {SameKeyError} if two tenants have the same key.
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service; (`ERR_OTHER_TENANT`) if a
- * key opens a tenant that an earlier rollout read under another name.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants belong to the same tenant of the service; (`ERR_OTHER_TENANT`) if a
+ * key belongs to a tenant that an earlier rollout read under another name.
  * @throws {PlanningFailedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) if it was stopped.
  */
@@ -314,7 +314,7 @@ export async function planRollout(
   }
 }
 
-/** Tallies the changes without the tenants whose mail reveals that their key opens another tenant. */
+/** Tallies the changes without the tenants whose mail reveals that their key belongs to another tenant. */
 async function collectChanges(
   journal: Journal,
   id: string,

@@ -211,7 +211,7 @@ export function readTargetSettings(
 }
 
 /**
- * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
+ * Builds the result of planning one tenant. If the key seems to belong to another tenant, the result contains nothing else about it.
  *
  * @param isDone whether nothing is left to do for the tenant.
  */

@@ -60,7 +60,7 @@ const ROLLBACK_DIRECTORY = ".email-security/rollback";
  *
  * A skipped tenant keeps the changes of the rollout until it is unskipped.
  *
- * Also omits a tenant whose key now opens another tenant of the service. Only the planning finds that out. It adds the
+ * Also omits a tenant whose key now belongs to another tenant of the service. Only the planning finds that out. It adds the
  * tenant to `replaced`, and the caller then plans the rollback again.
  *
  * @param to the files of another point in time. A tenant without a file there returns to its state before the rollout.

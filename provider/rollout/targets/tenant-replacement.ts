@@ -29,7 +29,7 @@ export function createIdentityComparator(baseUrl: string, observed: ObservedStat
 }
 
 export function formatDifferentTenantReason(rollout: string): string {
-  return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
+  return `its key belongs to another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }
 
 /** Returns an error for a read-only command if a tenant isn't the one that rollouts read. */

@@ -268,7 +268,7 @@ deny: []
     expect(await codes("globex.example, acme.example")).toEqual([]);
   });
 
-  it("shows nothing of another tenant that the key opens", async () => {
+  it("shows nothing of another tenant that the key belongs to", async () => {
     await using sandbox = await startSandbox();
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
     const [vip] = (await client.vipEmployees.list()).items;
