@@ -18,7 +18,8 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { RefangedValue } from "../../settings/refang";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
-import { DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
+import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
+import { formatExpiry, getComparableExpiry } from "./expiry";
 
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];
@@ -395,18 +396,4 @@ function getVerdictScope(item: DeclaredItem): string | undefined {
 
 function resolveScope(scope: string | undefined): string {
   return scope ?? DEFAULT_VERDICT_SCOPE;
-}
-
-function addArticle(text: string): string {
-  return `${text.startsWith("a") ? "an" : "a"} ${text}`;
-}
-
-function formatExpiry({ expires }: Pick<EntryMetadata, "expires">): string {
-  if (expires === undefined) return "";
-  return expires === "never" ? " without an expiry date" : ` until ${expires}`;
-}
-
-/** Returns a date for comparison. An entry without an expiry sorts after all dates. */
-function getComparableExpiry(expires: string | undefined): string {
-  return expires === undefined || expires === "never" ? "9999" : expires;
 }

@@ -162,18 +162,18 @@ function getMatchState({ declared, inactive, actual }: FindSubject, hasFiles: bo
 }
 
 function buildRowOccurrence(row: AllowDenyEntryRow): TenantOccurrence {
-  const { id, list, created_by: by, created_at: at } = row;
+  const { id, list, created_by: createdBy, created_at: createdAt } = row;
   return {
     id,
     ...pickEntryState(row),
     list,
-    ...omitUndefined({ by: by || undefined, at: at || undefined }),
+    ...omitUndefined({ createdBy: createdBy || undefined, createdAt: createdAt || undefined }),
   };
 }
 
 function buildVipOccurrence(row: VipEmployeeRow): TenantOccurrence {
-  const { added_by: by, date_added: at, source } = row;
-  const fields = { by: by || undefined, at: at || undefined, source: source || undefined };
+  const { added_by: createdBy, date_added: createdAt, source } = row;
+  const fields = { createdBy: createdBy || undefined, createdAt: createdAt || undefined, source: source || undefined };
   return { ...pickEntryState(row), list: VIP_LIST, ...omitUndefined(fields) };
 }
 
