@@ -148,30 +148,30 @@ it("names the entry that decides for a sender", async () => {
       {
         sender: "ceo@partner.example",
         scope: "global",
-        of: "tenant",
-        decides: {
+        basis: "tenant",
+        decidingEntry: {
           list: "deny",
           key: "ceo@partner.example",
           value: "ceo@partner.example",
           verdictScope: "global",
         },
-        others: 1,
-        isKnown: false,
+        otherEntryCount: 1,
+        isCertain: false,
       },
     ],
     [
       {
         sender: "ceo@partner.example",
         scope: "global",
-        of: "tenant",
-        decides: {
+        basis: "tenant",
+        decidingEntry: {
           list: "allow",
           key: "partner.example",
           value: "partner.example",
           verdictScope: "global",
         },
-        others: 0,
-        isKnown: true,
+        otherEntryCount: 0,
+        isCertain: true,
       },
     ],
   ]);
