@@ -55,5 +55,5 @@ export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";
 export { EmailSecurityError } from "./settings/email-security-error";
-export { type EntryValue, type Parsed, parseEntryValue, parseMailbox } from "./settings/entry-value";
+export { type EntryValue, type ParseResult, parseEntryValue, parseMailbox } from "./settings/entry-value";
 export { RISKS, type RiskCode, type RiskKind } from "./settings/risk";

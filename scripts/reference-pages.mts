@@ -4,7 +4,11 @@ import type { Argument, Command, Option } from "commander";
 import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
 import { getHelp } from "../provider/dist/cli/command-help.js";
 import { EXIT } from "../provider/dist/cli/command-line.js";
-import { RESPONSE_CLASSES, type ResponseClass, SCOPES } from "../provider/dist/client/response-classification.js";
+import {
+  FAILURE_SCOPES,
+  RESPONSE_CLASSES,
+  type ResponseClass,
+} from "../provider/dist/client/response-classification.js";
 import { getFailureHandling } from "../provider/dist/client/retry-policy.js";
 import { CODE_GROUPS, getExplanation } from "../provider/dist/commands/explain/explanations.js";
 import { createProgram, forEachCommand, getCommandPath } from "../provider/dist/commands/program.js";
@@ -229,7 +233,7 @@ function buildResponsesPage(): ReferencePages {
     );
     return [one.response, ...cells, one.scope, `[\`${one.code}\`](errors/${one.code}.md)`];
   });
-  const scopes = Object.entries(SCOPES).map(([scope, effects]) => [
+  const scopes = Object.entries(FAILURE_SCOPES).map(([scope, effects]) => [
     scope,
     effects.concerns,
     effects.isBreakerFailure ? "a failure" : "",

@@ -75,12 +75,12 @@ async function getBackendFingerprint(file: string, log: (line: string) => void):
 /**
  * Combines what rollouts in these journals read from tenants, and what rollouts in other journals left in stack states.
  */
-export function createMemoryReader(
+export function createIdentityReader(
   journals: readonly OpenJournal[],
   targets: readonly Target[],
   states: StackStates | undefined,
 ): ReadIdentityRecords {
-  const memory: ReadIdentityRecords = async (selection) => {
+  const readIdentityRecords: ReadIdentityRecords = async (selection) => {
     const { mergeLastApplied } = await import("../rollout/journal/merge-last-applied.js");
     const { readLastApplied } = await import("../rollout/journal/last-applied.js");
     const { selectIdentityRecords } = await import("../rollout/journal/identity-records.js");
@@ -89,7 +89,7 @@ export function createMemoryReader(
     );
     return selectIdentityRecords(mergeLastApplied(await Promise.all(lastAppliedReads)), targets, selection);
   };
-  return addMarkerRecords(memory, targets, (target) => states?.read(target)?.marker);
+  return addMarkerRecords(readIdentityRecords, targets, (target) => states?.read(target)?.marker);
 }
 
 /** Reads stack states from files, if the state backend has them. */

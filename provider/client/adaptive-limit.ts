@@ -9,7 +9,7 @@ const MAX_CONCURRENCY = 64;
 /** The minimum window size, in responses. Otherwise a window has as many responses as the concurrency limit. */
 const MIN_WINDOW = 16;
 /**
- * After a window of fast responses with calls in the queue, the limit grows by INCREASE. After a refusal, a failure or a slow window, it is
+ * After a window of fast responses with calls in the queue, the limit grows by INCREASE. After a throttled request, a failure or a slow window, it is
  * multiplied by DECREASE.
  */
 const INCREASE = 4;
@@ -48,28 +48,28 @@ export interface RetryDeadline {
 
 /** The state of the service that a failed attempt shows: it throttles, it fails, or it works. */
 export type FailureClass =
-  | { readonly kind: "refused"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
-  | { readonly kind: "failed" | "answered" };
+  | { readonly kind: "throttled"; readonly error: ServiceError; readonly affectedArea: ServiceArea | "all" }
+  | { readonly kind: "failed" | "responded" };
 
 interface Pause {
   readonly untilMs: number;
-  readonly refusal: ServiceError;
+  readonly throttleError: ServiceError;
 }
 
 /** The pause that the service requested ends after the deadline of a call. */
 export class PauseTooLongError extends Error {
-  readonly refusal: ServiceError;
+  readonly throttleError: ServiceError;
 
-  constructor(refusal: ServiceError) {
-    super(refusal.message, { cause: refusal });
-    this.refusal = refusal;
+  constructor(throttleError: ServiceError) {
+    super(throttleError.message, { cause: throttleError });
+    this.throttleError = throttleError;
   }
 }
 
 /**
- * An adaptive concurrency limit for one tenant. It grows by a constant while writes are answered fast, and halves when
- * the service refuses (429, or a failure with Retry-After), fails, or slows down. After a refusal, the whole tenant
- * pauses for as long as the service requests, but at least for an exponential backoff with jitter. If the refusal
+ * An adaptive concurrency limit for one tenant. It grows by a constant while responses to writes are fast, and halves when
+ * the service throttles (429, or a failure with Retry-After), fails, or slows down. After a throttled request, the whole tenant
+ * pauses for as long as the service requests, but at least for an exponential backoff with jitter. If the throttling
  * affects only one area, only that area pauses.
  */
 export class AdaptiveConcurrencyLimiter {
@@ -77,11 +77,11 @@ export class AdaptiveConcurrencyLimiter {
   readonly #onPause: (pauseMs: number) => void;
   readonly #queue = new PQueue({ concurrency: INITIAL_CONCURRENCY });
   readonly #pauses = new Map<ServiceArea | "all", Pause>();
-  /** Consecutive refusals. Refusals of concurrent calls count as one. */
-  #refusals = 0;
-  /** The number of times the limit was halved. A response to a request sent before the last time doesn't affect the limit; a refusal does if none was counted since the last success. */
+  /** Consecutive throttled calls. Concurrent ones count as one. */
+  #throttleCount = 0;
+  /** The number of times the limit was halved. A response to a request sent before the last time doesn't affect the limit; throttling does if none was counted since the last success. */
   #shrinkCount = 0;
-  #window = { answers: 0, totalMs: 0 };
+  #window = { responseCount: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
 
   /**
@@ -119,7 +119,7 @@ export class AdaptiveConcurrencyLimiter {
       await this.#waitForAdmission(attempt);
       return await this.#runMeasured(call, attempt.kind === "write", classifyFailure);
     };
-    // A refused attempt frees its slot, because the limit is lower after the pause.
+    // A throttled attempt frees its slot, because the limit is lower after the pause.
     return await this.#queue.add(runInSlot, { priority: attempt.number });
   }
 
@@ -148,7 +148,7 @@ export class AdaptiveConcurrencyLimiter {
       remainingMs = this.getRemainingPauseMs(area)
     ) {
       const pause = this.#getPause(area);
-      if (pause !== undefined && pause.untilMs > lastAttemptAtMs) throw new PauseTooLongError(pause.refusal);
+      if (pause !== undefined && pause.untilMs > lastAttemptAtMs) throw new PauseTooLongError(pause.throttleError);
       await this.#time.sleep(remainingMs);
     }
   }
@@ -166,44 +166,44 @@ export class AdaptiveConcurrencyLimiter {
   ): Promise<T> {
     const shrinkCount = this.#shrinkCount;
     const startedAt = this.#time.now();
-    const recordAnswer = () => {
+    const recordResponse = () => {
       if (shrinkCount !== this.#shrinkCount) return;
-      this.#refusals = 0;
+      this.#throttleCount = 0;
       if (isMeasured) this.#recordDuration(this.#time.now() - startedAt);
     };
     try {
-      const answer = await call();
-      recordAnswer();
-      return answer;
+      const result = await call();
+      recordResponse();
+      return result;
     } catch (error) {
       const effect = classifyFailure(error);
-      if (effect.kind === "refused") this.#recordRefusal(effect.error, effect.affectedArea, shrinkCount);
-      else if (effect.kind === "answered") recordAnswer();
+      if (effect.kind === "throttled") this.#recordThrottle(effect.error, effect.affectedArea, shrinkCount);
+      else if (effect.kind === "responded") recordResponse();
       // Shrinks once for all concurrent requests.
       else if (shrinkCount === this.#shrinkCount) this.#shrink();
       throw error;
     }
   }
 
-  #recordRefusal(error: ServiceError, concerns: ServiceArea | "all", shrinkCount: number): void {
-    if (shrinkCount === this.#shrinkCount || this.#refusals === 0) {
-      this.#refusals += 1;
+  #recordThrottle(error: ServiceError, affectedArea: ServiceArea | "all", shrinkCount: number): void {
+    if (shrinkCount === this.#shrinkCount || this.#throttleCount === 0) {
+      this.#throttleCount += 1;
       this.#shrink();
     }
-    const pauseMs = Math.max(error.retryAfterMs ?? 0, computeBackoffMs(this.#refusals, this.#time.random()));
+    const pauseMs = Math.max(error.retryAfterMs ?? 0, computeBackoffMs(this.#throttleCount, this.#time.random()));
     const untilMs = this.#time.now() + pauseMs;
-    if (untilMs <= (this.#pauses.get(concerns)?.untilMs ?? 0)) return;
-    this.#pauses.set(concerns, { untilMs, refusal: error });
-    if (concerns === "all") this.#onPause(pauseMs);
+    if (untilMs <= (this.#pauses.get(affectedArea)?.untilMs ?? 0)) return;
+    this.#pauses.set(affectedArea, { untilMs, throttleError: error });
+    if (affectedArea === "all") this.#onPause(pauseMs);
   }
 
-  #recordDuration(answerMs: number): void {
-    const answers = this.#window.answers + 1;
-    const totalMs = this.#window.totalMs + answerMs;
-    this.#window = { answers, totalMs };
-    if (answers < Math.max(MIN_WINDOW, this.concurrency)) return;
-    const averageMs = totalMs / answers;
-    this.#window = { answers: 0, totalMs: 0 };
+  #recordDuration(durationMs: number): void {
+    const responseCount = this.#window.responseCount + 1;
+    const totalMs = this.#window.totalMs + durationMs;
+    this.#window = { responseCount, totalMs };
+    if (responseCount < Math.max(MIN_WINDOW, this.concurrency)) return;
+    const averageMs = totalMs / responseCount;
+    this.#window = { responseCount: 0, totalMs: 0 };
     this.#bestMs = Math.min(this.#bestMs, averageMs);
     if (averageMs > Math.max(MIN_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
     // Without queued calls, fast responses don't show that the service can bear more.
@@ -216,7 +216,7 @@ export class AdaptiveConcurrencyLimiter {
 
   #shrink(): void {
     this.#shrinkCount += 1;
-    this.#window = { answers: 0, totalMs: 0 };
+    this.#window = { responseCount: 0, totalMs: 0 };
     this.#queue.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
   }
 }

@@ -17,7 +17,7 @@ import {
   TokenRefusedError,
 } from "./errors";
 import { type RequestLimiter, RunCancelledError } from "./request-limiter";
-import { SCOPES } from "./response-classification";
+import { FAILURE_SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
 import {
   computeBackoffMs,
@@ -273,16 +273,16 @@ function isRefusal(error: unknown): error is ServiceError {
 }
 
 function classifyFailure(error: unknown, area: ServiceArea): FailureClass {
-  // A rate limit applies to all requests. Other refusals of mail reads don't affect the settings.
+  // A rate limit applies to all requests. Other rejected reads of mail don't affect the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
-  if (isRefusal(error)) return { kind: "refused", error, affectedArea: isOfMail ? "mail" : "all" };
+  if (isRefusal(error)) return { kind: "throttled", error, affectedArea: isOfMail ? "mail" : "all" };
   const isUnsent = error instanceof CircuitOpenError || error instanceof DeadlinePassedError;
-  return { kind: isAnswer(error) || isUnsent ? "answered" : "failed" };
+  return { kind: isAnswer(error) || isUnsent ? "responded" : "failed" };
 }
 
 /** Returns whether a failure is a response of a working service. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
+  return error instanceof ServiceError && FAILURE_SCOPES[error.scope].isBreakerFailure !== true;
 }
 
 function buildTokenRefusedError(
@@ -306,10 +306,18 @@ function assertDeadline(deadline: Deadline | undefined): void {
   if (deadline?.isExpired()) throw new Error("the deadline of the operation passed");
 }
 
-function buildNotSentError({ requestText, request }: PacedCall, { refusal }: PauseTooLongError): RateLimitedError {
+function buildNotSentError(
+  { requestText, request }: PacedCall,
+  { throttleError }: PauseTooLongError,
+): RateLimitedError {
   return new RateLimitedError(
     "ERR_RATE_LIMITED",
-    `${requestText} was not sent, because the service requires a longer wait than this run allows: ${refusal.message}`,
-    { request, cause: refusal, serviceMessage: refusal.serviceMessage, retryAfterMs: refusal.retryAfterMs },
+    `${requestText} was not sent, because the service requires a longer wait than this run allows: ${throttleError.message}`,
+    {
+      request,
+      cause: throttleError,
+      serviceMessage: throttleError.serviceMessage,
+      retryAfterMs: throttleError.retryAfterMs,
+    },
   );
 }

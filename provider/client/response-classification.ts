@@ -10,7 +10,7 @@ import { parseRetryAfterMs, type ResponseHeaders } from "./retry-after";
 export type FailureScope = "request" | "tenant" | "rate limit" | "service" | "content";
 
 /** The effects of a failure on requests other than the one that failed. */
-export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
+export const FAILURE_SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
   request: { concerns: "this request; the service works" },
   tenant: { concerns: "every request with this API key; the service works", maxConsecutiveFailures: 1 },
   "rate limit": {
@@ -169,7 +169,7 @@ export function classifyResponse(observation: ResponseObservation): ResponseClas
   const { status, headers = {} } = observation;
   const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
   const responseClass = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
-  return SCOPES[responseClass.scope].isRetryAfterRespected
+  return FAILURE_SCOPES[responseClass.scope].isRetryAfterRespected
     ? { ...responseClass, retryAfterMs: parseRetryAfterMs({ headers }) }
     : responseClass;
 }

@@ -12,7 +12,7 @@ import {
 } from "./edit-element";
 import { EditError } from "./edit-error";
 import { findCommentsEnd, findCommentsStart, getLineStart, parseForEdit } from "./edit-text";
-import type { EditableSection, Section } from "./editable-section";
+import type { EditableSection, SectionName } from "./editable-section";
 import { getElementIdentity, isMapping } from "./element-identity";
 import { ElementList, type ListElement, type SortKey } from "./element-list";
 import type { KeyLayout } from "./yaml-layout";
@@ -66,12 +66,12 @@ function parseElement(text: string): Node {
 }
 
 export function parseBlockSection(
-  name: Section,
+  name: SectionName,
   { text, value }: YamlSource,
   { key, column, items }: KeyLayout,
   base: ElementStyle,
 ): EditableSection {
-  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[name];
+  const data = (value as Readonly<Record<SectionName, readonly unknown[]>>)[name];
   const style = { ...base, column };
   const dash = new RegExp(`^ {${column}}-(?=\\s|$)`);
   const colonOffset = text.indexOf(":", key.end) + 1;
@@ -122,7 +122,7 @@ interface BlockLocation extends Pick<EditableSection, "name" | "start" | "end"> 
 }
 
 export class BlockSection implements EditableSection {
-  readonly name: Section;
+  readonly name: SectionName;
   readonly start: number;
   readonly end: number;
   readonly #location: BlockLocation;
@@ -142,7 +142,7 @@ export class BlockSection implements EditableSection {
     this.#style = style;
   }
 
-  add(element: Readonly<Record<string, FieldValue>>, note: string | undefined): void {
+  add(element: Readonly<Record<string, FieldValue>>, yamlComment: string | undefined): void {
     const elements = this.#elements;
     if (this.#sortKey === "unknown") this.#sortKey = elements.getSortOrder();
     const { identity, previous, next, style } = elements.findPosition(element, this.#sortKey);
@@ -158,7 +158,7 @@ export class BlockSection implements EditableSection {
     ) {
       gap = style.lineEnd;
     }
-    const text = formatBlockElement(element, note, style);
+    const text = formatBlockElement(element, yamlComment, style);
     const isShort = Object.keys(element).length === 1;
     elements.insert({ ...identity, gap, text, below: "", isShort, style: { ...style, isShort } }, previous);
     this.#isModified = true;
@@ -174,10 +174,10 @@ export class BlockSection implements EditableSection {
     this.#isModified = true;
   }
 
-  set(value: string, scope: string | undefined, key: string, to: FieldValue | undefined): void {
+  set(value: string, scope: string | undefined, key: string, newValue: FieldValue | undefined): void {
     const element = this.#elements.find(value, scope);
-    element.text = setElementKey(element.text, parseElement(element.text), key, to, this.#style);
-    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    element.text = setElementKey(element.text, parseElement(element.text), key, newValue, this.#style);
+    if (key === "scope") element.scope = newValue === undefined ? DEFAULT_VERDICT_SCOPE : String(newValue);
     this.#isModified = true;
   }
 

@@ -6,13 +6,13 @@ import { type CsvColumn, REVIEW_COLUMNS } from "./csv-columns";
 import type { CsvMistake } from "./csv-error";
 import { unescapeFormula } from "./csv-formula";
 import { ELEMENT_FIELD_NAMES, type ElementValue, isEntryOnlyField, parseFieldCell } from "./element-fields";
-import type { Section, SettingsElement } from "./settings-editor";
+import type { SectionName, SettingsElement } from "./settings-editor";
 import type { ElementReview } from "./settings-schema";
 
 export interface CsvRow {
   /** The row number as in a spreadsheet: from 1, including the header. */
   readonly row: number;
-  readonly section: Section;
+  readonly section: SectionName;
   readonly element: SettingsElement;
   /** The decision to keep it. */
   readonly reviewed?: ElementReview;
@@ -23,7 +23,7 @@ export function parseCsvRow(
   row: number,
   cells: readonly string[],
   columns: readonly CsvColumn[],
-  defaultSection: Section | undefined,
+  defaultSection: SectionName | undefined,
 ): CsvRow | CsvMistake[] {
   const cellsByField = new Map<string, { text: string; title: string }>();
   const mistakes: CsvMistake[] = [];
@@ -68,10 +68,10 @@ export function parseCsvRow(
 function parseRowSection(
   row: number,
   cellsByField: Map<string, { text: string; title: string }>,
-  defaultSection: Section | undefined,
+  defaultSection: SectionName | undefined,
   mistakes: CsvMistake[],
-): Section | undefined {
-  const sections = new Set<Section>();
+): SectionName | undefined {
+  const sections = new Set<SectionName>();
   const listCell = cellsByField.get("list");
   if (listCell !== undefined) {
     const section = parseSectionName(listCell.text);
@@ -117,7 +117,7 @@ function parseRowSection(
 const YES_PATTERN = /^(?:yes|y|true|x|1|vip|✓|✔)$/i;
 const NO_PATTERN = /^(?:no|n|false|0|-)$/i;
 
-function parseSectionName(text: string): Section | undefined {
+function parseSectionName(text: string): SectionName | undefined {
   const normalized = text.toLowerCase().replace(/[^a-z]/g, "");
   if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(normalized)) return "allow";
   if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(normalized)) return "deny";

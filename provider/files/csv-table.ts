@@ -6,12 +6,12 @@ import { quote } from "../settings/text";
 import { detectDelimiter, parseCsvHeader, REVIEW_COLUMNS } from "./csv-columns";
 import { CsvError, type CsvMistake } from "./csv-error";
 import { type CsvRow, getRowKey, getRowValue, parseCsvRow } from "./csv-row";
-import type { Section } from "./settings-editor";
+import type { SectionName } from "./settings-editor";
 import { type ElementReview, settingsFileSchema } from "./settings-schema";
 
 export interface CsvOptions {
   /** The section of rows that don't name one. */
-  readonly list?: Section;
+  readonly list?: SectionName;
   /** The delimiter, one character. Default: detected. */
   readonly delimiter?: string;
 }
@@ -59,7 +59,7 @@ function decodeCsv(bytes: Uint8Array): string {
   throw new CsvError([{ message }]);
 }
 
-function parseTable(data: readonly (readonly string[])[], list: Section | undefined): CsvTable {
+function parseTable(data: readonly (readonly string[])[], list: SectionName | undefined): CsvTable {
   const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");
   const start = data.findIndex((cells) => !isBlank(cells));
   const header = data[start];
@@ -97,7 +97,7 @@ function validateRows(rows: readonly CsvRow[], titles: ReadonlyMap<string, strin
   const result = settingsFileSchema.safeParse({ version: 1, ...file });
   const issues = result.success ? [] : result.error.issues;
   const schemaMistakes = issues.map(({ path: [section, index, key, reviewKey], message }): CsvMistake => {
-    const row = bySection.get(section as Section)?.[Number(index)]?.row;
+    const row = bySection.get(section as SectionName)?.[Number(index)]?.row;
     const field =
       key === "reviewed" ? REVIEW_COLUMNS[reviewKey as keyof ElementReview] : key === "email" ? "value" : String(key);
     return { ...(row === undefined ? {} : { row }), column: titles.get(field) ?? field, message };

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import type { ElementStyle } from "./edit-element";
 import { EditError } from "./edit-error";
-import { buildElementFields, type Edit, type Section } from "./editable-section";
-import { type ElementIdentity, getSubjectKey, isMapping, normalizeSubject } from "./element-identity";
+import { buildElementFields, type Edit, type SectionName } from "./editable-section";
+import { type ElementIdentity, getValueKey, isMapping, normalizeSubject } from "./element-identity";
 import { formatFinding } from "./finding";
 import { POLICY_SUBJECTS } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
@@ -50,10 +50,10 @@ function throwUneditable(): never {
 function matchesEdits(
   old: readonly unknown[],
   current: readonly unknown[],
-  section: Section,
+  section: SectionName,
   edits: readonly Edit[],
 ): boolean {
-  const style = { subjectKey: getSubjectKey(section) } as ElementStyle;
+  const style = { valueKey: getValueKey(section) } as ElementStyle;
   const elements = Map.groupBy(parseElements(old, style), ({ subject }) => subject);
   for (const edit of edits) if (!applyEdit(elements, edit, style)) return false;
   const expected = [...elements.values()].flat();
@@ -102,12 +102,12 @@ function toRecord(value: unknown): Record<string, unknown> {
 
 function parseElements(list: readonly unknown[], style: ElementStyle): ParsedElement[] {
   return list.map((one: unknown) => {
-    return buildPlainElement(isMapping(one) ? one : { [style.subjectKey]: one }, style);
+    return buildPlainElement(isMapping(one) ? one : { [style.valueKey]: one }, style);
   });
 }
 
 function buildPlainElement(data: Record<string, unknown>, style: ElementStyle): ParsedElement {
-  const { [style.subjectKey]: subject, scope } = data;
+  const { [style.valueKey]: subject, scope } = data;
   return {
     subject: normalizeSubject(String(subject ?? ""), style),
     scope: String(scope ?? DEFAULT_VERDICT_SCOPE),
@@ -133,7 +133,10 @@ function applyEdit(elements: Map<string, ParsedElement[]>, edit: Edit, style: El
     return true;
   }
   const { [edit.key]: _before, ...rest } = element.data;
-  candidates[index] = buildPlainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
+  candidates[index] = buildPlainElement(
+    edit.newValue === undefined ? rest : { ...rest, [edit.key]: edit.newValue },
+    style,
+  );
   return true;
 }
 

@@ -5,7 +5,7 @@ import { formatYamlComment, formatYamlText, type TextStyle } from "./yaml-text";
 
 export interface ElementStyle {
   /** The key of the declared value: `value`, or `email` for a VIP. */
-  readonly subjectKey: "value" | "email";
+  readonly valueKey: "value" | "email";
   /** The column of the dash, from 0. */
   readonly column: number;
   /** The width from the dash to the content: `2` in `- evil.example`. */
@@ -29,26 +29,26 @@ export type FieldValue = ElementValue | ElementReview;
 /** The order of keys in an element. */
 const KEY_ORDER: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
 
-export function detectElementStyle(node: unknown, source: string, base: ElementStyle): ElementStyle {
-  const text = isMap(node) ? node.get(base.subjectKey, true) : node;
+export function detectElementStyle(node: unknown, source: string, defaultStyle: ElementStyle): ElementStyle {
+  const text = isMap(node) ? node.get(defaultStyle.valueKey, true) : node;
   const quotes = Object.fromEntries(
     isMap(node)
       ? node.items.map(({ key, value }) => [getKeyName(key), getQuoteStyle(value)])
-      : [[base.subjectKey, getQuoteStyle(text)]],
+      : [[defaultStyle.valueKey, getQuoteStyle(text)]],
   );
-  const subjectQuotes = quotes[base.subjectKey] ?? "plain";
+  const valueQuotes = quotes[defaultStyle.valueKey] ?? "plain";
   const firstKey = isMap(node) ? node.items[0]?.key : undefined;
-  const isJson = isScalar(firstKey) ? getQuoteStyle(firstKey) === "double" : base.isJson;
+  const isJson = isScalar(firstKey) ? getQuoteStyle(firstKey) === "double" : defaultStyle.isJson;
   const start = getNodeRange(node as Node)[0];
   const lineStart = source.lastIndexOf("\n", start - 1) + 1;
   const dash = /^( *)(- +)/.exec(source.slice(lineStart, start));
   return {
-    ...base,
+    ...defaultStyle,
     ...(dash === null ? {} : { column: dash[1]?.length ?? 0, dashWidth: dash[2]?.length ?? 2 }),
     isShort: !isMap(node),
-    isFlow: isMap(node) ? node.flow === true : base.isFlow,
+    isFlow: isMap(node) ? node.flow === true : defaultStyle.isFlow,
     // A key keeps its quoting. A new key is quoted only in JSON.
-    quotes: { ...(isJson ? getJsonQuotes() : {}), ...quotes, [base.subjectKey]: subjectQuotes },
+    quotes: { ...(isJson ? getJsonQuotes() : {}), ...quotes, [defaultStyle.valueKey]: valueQuotes },
     isJson,
   };
 }
@@ -56,17 +56,17 @@ export function detectElementStyle(node: unknown, source: string, base: ElementS
 /** Formats an element in block style, with its note above. */
 export function formatBlockElement(
   element: Readonly<Record<string, FieldValue>>,
-  note: string | undefined,
+  yamlComment: string | undefined,
   style: ElementStyle,
 ): string {
-  const { column, dashWidth, subjectKey, isShort, isFlow, quotes, lineEnd } = style;
+  const { column, dashWidth, valueKey, isShort, isFlow, quotes, lineEnd } = style;
   const indentation = " ".repeat(column);
   const dash = `${indentation}-${" ".repeat(dashWidth - 1)}`;
   const entries = sortByKeyOrder(element);
-  const comment = note === undefined ? "" : formatYamlComment(note, column, lineEnd);
+  const comment = yamlComment === undefined ? "" : formatYamlComment(yamlComment, column, lineEnd);
   const [first] = entries;
-  if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return `${comment}${dash}${formatYamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
+  if (entries.length === 1 && isShort && first?.[0] === valueKey) {
+    return `${comment}${dash}${formatYamlText(String(first[1]), { quotes: quotes[valueKey] ?? "plain" })}${lineEnd}`;
   }
   if (isFlow) return `${comment}${dash}${formatFlowElement(element, style)}${lineEnd}`;
   const innerColumn = column + dashWidth;
@@ -78,18 +78,18 @@ export function formatBlockElement(
 }
 
 export function formatFlowElement(element: Readonly<Record<string, FieldValue>>, style: ElementStyle): string {
-  const { subjectKey, quotes, isShort, isJson } = style;
+  const { valueKey, quotes, isShort, isJson } = style;
   const entries = sortByKeyOrder(element);
   const [first] = entries;
-  if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return formatYamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain", isFlow: true });
+  if (entries.length === 1 && isShort && first?.[0] === valueKey) {
+    return formatYamlText(String(first[1]), { quotes: quotes[valueKey] ?? "plain", isFlow: true });
   }
   const pairs = entries.map(([key, text]) => formatFlowPair(key, text, style));
   return isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
 }
 
 /**
- * Sets a key of the only element in a text, or removes the key if `to` is undefined. Everything else stays unchanged.
+ * Sets a key of the only element in a text, or removes the key if `newValue` is undefined. Everything else stays unchanged.
  *
  * @param node the element in that text.
  */
@@ -97,43 +97,43 @@ export function setElementKey(
   source: string,
   node: Node,
   key: string,
-  to: FieldValue | undefined,
-  base: ElementStyle,
+  newValue: FieldValue | undefined,
+  defaultStyle: ElementStyle,
 ): string {
-  const style = detectElementStyle(node, source, base);
+  const style = detectElementStyle(node, source, defaultStyle);
   if (isMap(node)) {
     return node.flow === true
-      ? setFlowMapKey(source, node, key, to, style)
-      : setBlockMapKey(source, node, key, to, style);
+      ? setFlowMapKey(source, node, key, newValue, style)
+      : setBlockMapKey(source, node, key, newValue, style);
   }
   const [start] = getNodeRange(node);
   const end = getNodeEnd(node);
   const isBlock = source[end - 1] === "\n";
   const nodeText = source.slice(start, end);
   const isFlow = style.isFlow;
-  const subject =
+  const valueText =
     isBlock || nodeText.includes("\n")
       ? formatYamlText(String((node as Scalar).value), { quotes: "double", isFlow })
       : nodeText;
-  if (key === style.subjectKey) {
-    if (to === undefined) return source;
-    const text = formatYamlText(String(to), { quotes: style.quotes[key] ?? "plain", isFlow });
+  if (key === style.valueKey) {
+    if (newValue === undefined) return source;
+    const text = formatYamlText(String(newValue), { quotes: style.quotes[key] ?? "plain", isFlow });
     return replaceRange(source, start, end, text + (isBlock ? style.lineEnd : ""));
   }
-  if (to === undefined) return source;
+  if (newValue === undefined) return source;
   if (isFlow) {
-    const name = style.isJson ? JSON.stringify(style.subjectKey) : style.subjectKey;
-    const pairs = `${name}: ${subject}, ${formatFlowPair(key, to, style)}`;
+    const name = style.isJson ? JSON.stringify(style.valueKey) : style.valueKey;
+    const pairs = `${name}: ${valueText}, ${formatFlowPair(key, newValue, style)}`;
     return replaceRange(source, start, end, style.isJson ? `{${pairs}}` : `{ ${pairs} }`);
   }
   const column = getColumn(source, start);
-  const expanded = replaceRange(source, start, end, `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`);
+  const expanded = replaceRange(source, start, end, `${style.valueKey}: ${valueText}${isBlock ? style.lineEnd : ""}`);
   const offset = findLineEnd(expanded, start);
   return replaceRange(
     expanded,
     offset,
     offset,
-    `${" ".repeat(column)}${formatBlockPair(key, to, { ...style, column })}${style.lineEnd}`,
+    `${" ".repeat(column)}${formatBlockPair(key, newValue, { ...style, column })}${style.lineEnd}`,
   );
 }
 
@@ -141,30 +141,30 @@ function setBlockMapKey(
   source: string,
   map: YAMLMap,
   key: string,
-  to: FieldValue | undefined,
+  newValue: FieldValue | undefined,
   style: ElementStyle,
 ): string {
   const index = map.items.findIndex((pair) => getKeyName(pair.key) === key);
   const pair = map.items[index];
   const column = getColumn(source, getNodeRange(map)[0]);
   if (pair === undefined) {
-    if (to === undefined) return source;
+    if (newValue === undefined) return source;
     const previousPair = findPrecedingPair(map, key);
     const offset = previousPair === undefined ? source.length : getPairLineEnd(source, previousPair);
     return replaceRange(
       source,
       offset,
       offset,
-      `${" ".repeat(column)}${formatBlockPair(key, to, { ...style, column })}${style.lineEnd}`,
+      `${" ".repeat(column)}${formatBlockPair(key, newValue, { ...style, column })}${style.lineEnd}`,
     );
   }
   const end = getPairEnd(pair);
-  if (to !== undefined) {
-    if (typeof to !== "string") return replaceReview(source, pair, to, style);
+  if (newValue !== undefined) {
+    if (typeof newValue !== "string") return replaceReview(source, pair, newValue, style);
     if (!isScalar(pair.value) || pair.value.range == null) return source;
     const [start] = pair.value.range;
     const wasBlock = end > start && source[end - 1] === "\n";
-    const text = formatYamlText(to, { quotes: getQuoteStyle(pair.value) });
+    const text = formatYamlText(newValue, { quotes: getQuoteStyle(pair.value) });
     const isEmpty = end === start;
     return replaceRange(source, start, end, (isEmpty ? " " : "") + text + (wasBlock ? style.lineEnd : ""));
   }
@@ -187,34 +187,34 @@ function findPrecedingPair({ items }: YAMLMap, key: string): Pair | undefined {
 }
 
 /** Replaces a review and keeps its trailing comment. */
-function replaceReview(source: string, pair: Pair, to: ElementReview, style: ElementStyle): string {
+function replaceReview(source: string, pair: Pair, newValue: ElementReview, style: ElementStyle): string {
   const [, keyEnd] = getNodeRange(pair.key as Node);
   const colon = source.indexOf(":", keyEnd) + 1;
-  return replaceRange(source, colon, Math.max(colon, getPairEnd(pair)), ` ${formatReviewMapping(to, style)}`);
+  return replaceRange(source, colon, Math.max(colon, getPairEnd(pair)), ` ${formatReviewMapping(newValue, style)}`);
 }
 
 function setFlowMapKey(
   source: string,
   map: YAMLMap,
   key: string,
-  to: FieldValue | undefined,
+  newValue: FieldValue | undefined,
   style: ElementStyle,
 ): string {
   const index = map.items.findIndex((pair) => getKeyName(pair.key) === key);
   const pair = map.items[index];
   if (pair === undefined) {
-    if (to === undefined) return source;
+    if (newValue === undefined) return source;
     const previousPair = findPrecedingPair(map, key);
     const offset = previousPair === undefined ? getNodeRange(map)[0] + 1 : getPairEnd(previousPair);
-    return replaceRange(source, offset, offset, `, ${formatFlowPair(key, to, style)}`);
+    return replaceRange(source, offset, offset, `, ${formatFlowPair(key, newValue, style)}`);
   }
   const [start] = getNodeRange(pair.key as Node);
   const end = getPairEnd(pair);
-  if (to !== undefined) {
-    if (typeof to !== "string") return replaceReview(source, pair, to, style);
+  if (newValue !== undefined) {
+    if (typeof newValue !== "string") return replaceReview(source, pair, newValue, style);
     const [valueStart] = getNodeRange(pair.value as Node);
     const quotes = getQuoteStyle(pair.value);
-    const text = formatYamlText(to, { quotes: style.isJson ? "double" : quotes, isFlow: true });
+    const text = formatYamlText(newValue, { quotes: style.isJson ? "double" : quotes, isFlow: true });
     return replaceRange(source, valueStart, end, (valueStart === end ? " " : "") + text);
   }
   return removeFlowItem(source, start, end, index === 0 ? undefined : getPairEnd(map.items[index - 1] as Pair));
@@ -273,18 +273,18 @@ export function findCommaAfter(source: string, offset: number): number | undefin
   return source[commaOffset] === "," ? commaOffset : undefined;
 }
 
-function formatBlockPair(key: string, text: FieldValue, style: ElementStyle): string {
+function formatBlockPair(key: string, value: FieldValue, style: ElementStyle): string {
   const quotes = style.quotes[key] ?? "plain";
   const name = style.isJson ? JSON.stringify(key) : key;
-  if (typeof text !== "string") return `${name}: ${formatReviewMapping(text, style)}`;
-  return `${name}: ${formatYamlText(text, { quotes })}`;
+  if (typeof value !== "string") return `${name}: ${formatReviewMapping(value, style)}`;
+  return `${name}: ${formatYamlText(value, { quotes })}`;
 }
 
-function formatFlowPair(key: string, text: FieldValue, style: ElementStyle): string {
+function formatFlowPair(key: string, value: FieldValue, style: ElementStyle): string {
   const { quotes, isJson } = style;
   const name = isJson ? JSON.stringify(key) : key;
-  if (typeof text !== "string") return `${name}: ${formatReviewMapping(text, style)}`;
-  return `${name}: ${formatYamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), isFlow: true })}`;
+  if (typeof value !== "string") return `${name}: ${formatReviewMapping(value, style)}`;
+  return `${name}: ${formatYamlText(value, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), isFlow: true })}`;
 }
 
 /** Formats a review on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */

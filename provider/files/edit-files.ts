@@ -18,7 +18,7 @@ export interface ChangedFile {
   /** Empty for a removed file. */
   readonly after: string;
   /** Whether the file is created or removed. Default: it exists before and after. */
-  readonly action?: "make" | "remove";
+  readonly action?: "create" | "remove";
 }
 
 /**

@@ -1,7 +1,7 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import type { ElementStyle } from "./edit-element";
-import type { Section } from "./editable-section";
+import type { SectionName } from "./editable-section";
 
 export interface ElementIdentity {
   readonly subject: string;
@@ -12,7 +12,7 @@ export function getElementIdentity(data: unknown, style: ElementStyle): ElementI
   const toText = (value: unknown): string | undefined =>
     value == null || typeof value === "object" ? undefined : String(value);
   const [subject, scope] = isMapping(data)
-    ? [toText(data[style.subjectKey]), toText(data["scope"])]
+    ? [toText(data[style.valueKey]), toText(data["scope"])]
     : [toText(data), undefined];
   return { subject: normalizeSubject(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
@@ -22,10 +22,10 @@ export function isMapping(data: unknown): data is Readonly<Record<string, unknow
   return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
-export function normalizeSubject(value: string, { subjectKey }: ElementStyle): string {
-  return subjectKey === "email" ? canonicalizeMailbox(value) : canonicalizeValue(value);
+export function normalizeSubject(value: string, { valueKey }: ElementStyle): string {
+  return valueKey === "email" ? canonicalizeMailbox(value) : canonicalizeValue(value);
 }
 
-export function getSubjectKey(section: Section): "value" | "email" {
+export function getValueKey(section: SectionName): "value" | "email" {
   return section === "vips" ? "email" : "value";
 }

@@ -2,7 +2,7 @@ import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { quote } from "../settings/text";
 import type { ElementStyle, FieldValue } from "./edit-element";
 import { EditError } from "./edit-error";
-import type { Section } from "./editable-section";
+import type { SectionName } from "./editable-section";
 import { type ElementIdentity, normalizeSubject } from "./element-identity";
 import { getValueSortKey } from "./sort-key";
 
@@ -27,7 +27,7 @@ const SORT_KEYS: readonly SortKey[] = [getValueSortKey, (subject) => subject];
 
 /** The elements of a section in order, with an index by value. */
 export class ElementList<T extends ListElement> implements Iterable<T> {
-  readonly #section: Section;
+  readonly #section: SectionName;
   readonly #base: ElementStyle;
   readonly #elements: T[];
   readonly #bySubject = new Map<string, T[]>();
@@ -35,7 +35,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   #disorderCounts: number[] | undefined;
 
   /** @param base the style of elements without neighbours. */
-  constructor(section: Section, base: ElementStyle, elements: readonly T[]) {
+  constructor(section: SectionName, base: ElementStyle, elements: readonly T[]) {
     this.#section = section;
     this.#base = base;
     this.#elements = [...elements];
@@ -94,9 +94,9 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
    * @throws {EditError} if the section already has it.
    */
   findPosition(element: Readonly<Record<string, FieldValue>>, getSortKey: SortKey | undefined): InsertPosition<T> {
-    const { subjectKey } = this.#base;
-    const { [subjectKey]: rawSubject, scope = DEFAULT_VERDICT_SCOPE } = element;
-    if (rawSubject === undefined) throw new EditError(`the new element has no ${subjectKey}`);
+    const { valueKey } = this.#base;
+    const { [valueKey]: rawSubject, scope = DEFAULT_VERDICT_SCOPE } = element;
+    if (rawSubject === undefined) throw new EditError(`the new element has no ${valueKey}`);
     const identity = { subject: normalizeSubject(String(rawSubject), this.#base), scope: String(scope) };
     const sameSubject = this.#bySubject.get(identity.subject) ?? [];
     if (sameSubject.some((one) => one.scope === identity.scope)) {

@@ -10,8 +10,8 @@ const MAX_EDIT_LENGTH = 2_000;
  *
  * @param action whether the file is created or removed. Default: neither.
  */
-export function formatFilePatch(name: string, before: string, after: string, action?: "make" | "remove"): string {
-  const [from, to] = [action === "make" ? NO_FILE : `a/${name}`, action === "remove" ? NO_FILE : `b/${name}`];
+export function formatFilePatch(name: string, before: string, after: string, action?: "create" | "remove"): string {
+  const [from, to] = [action === "create" ? NO_FILE : `a/${name}`, action === "remove" ? NO_FILE : `b/${name}`];
   const options = { context: CONTEXT_LINES, maxEditLength: action === undefined ? MAX_EDIT_LENGTH : Infinity };
   const patch = structuredPatch(from, to, before, after, undefined, undefined, options);
   return formatPatch(patch ?? replaceWholeText(from, to, before, after), FILE_HEADERS_ONLY);

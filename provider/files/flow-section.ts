@@ -12,7 +12,7 @@ import {
 } from "./edit-element";
 import { EditError } from "./edit-error";
 import { findCommentsStart, getLineStart, parseForEdit } from "./edit-text";
-import type { EditableSection, Section } from "./editable-section";
+import type { EditableSection, SectionName } from "./editable-section";
 import { getElementIdentity, isMapping } from "./element-identity";
 import { ElementList, type ListElement } from "./element-list";
 import type { KeyLayout } from "./yaml-layout";
@@ -65,12 +65,12 @@ class FlowElement implements ListElement {
     return this.#style;
   }
 
-  set(key: string, to: FieldValue | undefined): void {
-    const text = setElementKey(wrapInBrackets(this.#text), parseFlowNode(this.#text), key, to, this.#base);
+  set(key: string, newValue: FieldValue | undefined): void {
+    const text = setElementKey(wrapInBrackets(this.#text), parseFlowNode(this.#text), key, newValue, this.#base);
     this.#text = text.slice(1, -1);
     this.#isShort = undefined;
     this.#style = undefined;
-    if (key === "scope") this.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    if (key === "scope") this.scope = newValue === undefined ? DEFAULT_VERDICT_SCOPE : String(newValue);
   }
 }
 
@@ -92,7 +92,7 @@ export function parseFlowSection(
   { value: span, items }: KeyLayout,
   base: ElementStyle,
 ): EditableSection {
-  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[location.name];
+  const data = (value as Readonly<Record<SectionName, readonly unknown[]>>)[location.name];
   const style = { ...base, isFlow: true };
   let offset = span.start + 1;
   const elements = items.map(({ start, end }, index) => {
@@ -111,7 +111,7 @@ export function parseFlowSection(
 }
 
 export class FlowSection implements EditableSection {
-  readonly name: Section;
+  readonly name: SectionName;
   readonly start: number;
   readonly end: number;
   readonly #location: FlowLocation;
@@ -131,11 +131,11 @@ export class FlowSection implements EditableSection {
     this.#trailingText = trailingText;
   }
 
-  add(element: Readonly<Record<string, FieldValue>>, note: string | undefined): void {
+  add(element: Readonly<Record<string, FieldValue>>, yamlComment: string | undefined): void {
     const elements = this.#elements;
     const { identity, previous, next, style } = elements.findPosition(element, elements.getSortOrder());
     const text = formatFlowElement(element, { ...style, isFlow: true });
-    const gap = this.#insertGap(note, previous, next);
+    const gap = this.#insertGap(yamlComment, previous, next);
     elements.insert(new FlowElement(identity, gap, text, this.#style), previous);
   }
 
@@ -152,8 +152,8 @@ export class FlowSection implements EditableSection {
     this.#setTextAfter(next, remaining.slice(1));
   }
 
-  set(value: string, scope: string | undefined, key: string, to: FieldValue | undefined): void {
-    this.#elements.find(value, scope).set(key, to);
+  set(value: string, scope: string | undefined, key: string, newValue: FieldValue | undefined): void {
+    this.#elements.find(value, scope).set(key, newValue);
   }
 
   render(): string {
@@ -172,24 +172,28 @@ export class FlowSection implements EditableSection {
   }
 
   /** Notes go above the section if they can't have a line inside it. */
-  #addNote(note: string | undefined): void {
-    if (note !== undefined && this.#location.canHaveNotes) {
-      this.#notes += formatYamlComment(note, 0, this.#style.lineEnd);
+  #addNote(yamlComment: string | undefined): void {
+    if (yamlComment !== undefined && this.#location.canHaveNotes) {
+      this.#notes += formatYamlComment(yamlComment, 0, this.#style.lineEnd);
     }
   }
 
   /** Returns the text before a new element, and updates the text after it. */
-  #insertGap(note: string | undefined, previous: FlowElement | undefined, next: FlowElement | undefined): string {
+  #insertGap(
+    yamlComment: string | undefined,
+    previous: FlowElement | undefined,
+    next: FlowElement | undefined,
+  ): string {
     const neighbour = previous ?? next;
     if (neighbour === undefined) {
-      this.#addNote(note);
+      this.#addNote(yamlComment);
       return "";
     }
     const { lineEnd } = this.#style;
     const { gap } = neighbour;
     const indentation = gap.slice(getLineStart(gap, gap.length));
     const hasOwnLine = gap.includes("\n") && indentation.trim() === "";
-    const comment = note === undefined ? "" : formatYamlComment(note, indentation.length, lineEnd);
+    const comment = yamlComment === undefined ? "" : formatYamlComment(yamlComment, indentation.length, lineEnd);
     if (previous === undefined) {
       if (hasOwnLine) {
         const line = getLineStart(gap, gap.length);
@@ -197,7 +201,7 @@ export class FlowSection implements EditableSection {
         neighbour.gap = `,${lineEnd}${gap.slice(at)}`;
         return gap.slice(0, at) + comment + indentation;
       }
-      this.#addNote(note);
+      this.#addNote(yamlComment);
       neighbour.gap = ", ";
       return gap;
     }
@@ -211,7 +215,7 @@ export class FlowSection implements EditableSection {
       this.#setTextAfter(next, after + lineEnd + textAfter.slice(lineEndOffset));
       return before + textAfter.slice(0, lineEndOffset) + comment + indentation;
     }
-    this.#addNote(note);
+    this.#addNote(yamlComment);
     return ", ";
   }
 }

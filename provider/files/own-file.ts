@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { Section } from "./settings-editor";
+import type { SectionName } from "./settings-editor";
 import type { Settings } from "./settings-model";
 
 /**
@@ -9,7 +9,7 @@ import type { Settings } from "./settings-model";
  * @param hasSection returns whether a file has the section.
  */
 export function findOwnFile(
-  section: Section,
+  section: SectionName,
   { file, files }: Pick<Settings, "file" | "files">,
   hasSection: (file: string) => boolean,
 ): string {

@@ -1,5 +1,5 @@
 import { countLines, findLineEnd } from "./edit-element";
-import type { Section } from "./editable-section";
+import type { SectionName } from "./editable-section";
 import { ELEMENT_FIELD_NAMES } from "./element-fields";
 
 /** A list element that all YAML parsers read alike: a dash and a text, or known keys with a text on each line. */
@@ -23,7 +23,7 @@ export interface PlainElement {
 type PlainValue = string | Readonly<Record<string, string>>;
 
 export interface PlainSection {
-  readonly name: Section;
+  readonly name: SectionName;
   /** The offset of its key in the remaining text. */
   readonly keyStart: number;
   /** The column of the dashes, from 0. */
@@ -62,7 +62,7 @@ export function extractPlainElements(text: string, maxValues = Number.POSITIVE_I
     const header = SECTION_HEADER.exec(text);
     if (header === null) break;
     SECTION_HEADER.lastIndex = Math.max(
-      scan.scanSection(header[1] as Section, header.index, SECTION_HEADER.lastIndex),
+      scan.scanSection(header[1] as SectionName, header.index, SECTION_HEADER.lastIndex),
       SECTION_HEADER.lastIndex,
     );
   }
@@ -103,7 +103,7 @@ class PlainElementScanner {
   }
 
   /** Scans the lines of a section; returns their end. */
-  scanSection(name: Section, keyStart: number, from: number): number {
+  scanSection(name: SectionName, keyStart: number, from: number): number {
     const text = this.#text;
     const key = this.#remainingLength + keyStart - this.#position;
     const elements: PlainElement[] = [];
@@ -183,20 +183,25 @@ interface ScannedElement {
 }
 
 /** Returns the plain element at an offset; undefined if there is none. */
-function scanElement(text: string, startOffset: number, line: number, section: Section): ScannedElement | undefined {
+function scanElement(
+  text: string,
+  startOffset: number,
+  line: number,
+  section: SectionName,
+): ScannedElement | undefined {
   const dash = matchAtOffset(ELEMENT_LINE, text, startOffset);
   if (dash === null) return undefined;
   const [matchText, indent = "", spacing = "", key, rawText = ""] = dash;
   const column = indent.length;
   const contentColumn = column + 1 + spacing.length;
-  const subjectKey = section === "vips" ? "email" : "value";
+  const valueKey = section === "vips" ? "email" : "value";
   const start = startOffset + contentColumn;
   const textColumn =
     contentColumn +
     (key === undefined ? 0 : matchText.indexOf(rawText, contentColumn + key.length + 1) - contentColumn);
   const firstValue = parsePlainText(rawText);
   if (firstValue === undefined) return undefined;
-  let subject = key === undefined || key === subjectKey ? { line, column: textColumn, written: rawText } : undefined;
+  let subject = key === undefined || key === valueKey ? { line, column: textColumn, written: rawText } : undefined;
   const data: Record<string, PlainValue> = key === undefined ? {} : { [key]: firstValue };
   let end = startOffset + textColumn + rawText.length;
   let endOffset = startOffset + matchText.length;
@@ -235,7 +240,7 @@ function scanElement(text: string, startOffset: number, line: number, section: S
     data[name] = value;
     count += 1;
     const valueColumn = pairText.indexOf(rawValue, contentColumn + name.length + 1);
-    if (name === subjectKey) subject = { line: nextLine, column: valueColumn, written: rawValue };
+    if (name === valueKey) subject = { line: nextLine, column: valueColumn, written: rawValue };
     end = at + valueColumn + rawValue.length;
     at += pairText.length;
     nextLine += 1;

@@ -5,16 +5,16 @@ import { assertEditsApplied } from "./edit-check";
 import { type ElementStyle, findLineEnd } from "./edit-element";
 import { EditError } from "./edit-error";
 import { findCommentsEnd, findCommentsStart, getLineStart, parseForEdit, parseUnnamed } from "./edit-text";
-import { buildElementFields, type Edit, type EditableSection, type Section } from "./editable-section";
-import { getSubjectKey } from "./element-identity";
+import { buildElementFields, type Edit, type EditableSection, type SectionName } from "./editable-section";
+import { getValueKey } from "./element-identity";
 import { FlowSection, parseFlowSection } from "./flow-section";
 import type { KeyLayout, YamlLayout } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 
-export type { Edit, Section, SettingsElement };
+export type { Edit, SectionName, SettingsElement };
 
 /** The order of sections, for inserting a missing one. */
-const SECTION_ORDER: readonly Section[] = ["vips", "allow", "deny"];
+const SECTION_ORDER: readonly SectionName[] = ["vips", "allow", "deny"];
 
 /**
  * Edits the text of one settings file. Everything else stays the same byte for byte: comments, blank lines, order, quotes, indentation,
@@ -76,29 +76,29 @@ class EditedFile {
   apply(edit: Edit): void {
     const section = this.#findSection(edit.section);
     if (edit.action === "add") {
-      (section ?? this.#addSection(edit.section)).add(buildElementFields(edit), edit.note);
+      (section ?? this.#addSection(edit.section)).add(buildElementFields(edit), edit.yamlComment);
       return;
     }
     if (section === undefined) throw new EditError(`${quote(edit.value)} isn't listed under ${edit.section}`);
     if (edit.action === "remove") section.remove(edit.value, edit.scope);
-    else section.set(edit.value, edit.scope, edit.key, edit.to);
+    else section.set(edit.value, edit.scope, edit.key, edit.newValue);
   }
 
   render(): string {
     return this.#pieces.map((piece) => (typeof piece === "string" ? piece : piece.render())).join("");
   }
 
-  #getStyle(name: Section): ElementStyle {
-    return { ...this.#style, subjectKey: getSubjectKey(name) };
+  #getStyle(name: SectionName): ElementStyle {
+    return { ...this.#style, valueKey: getValueKey(name) };
   }
 
-  #findSection(name: Section): EditableSection | undefined {
+  #findSection(name: SectionName): EditableSection | undefined {
     for (const piece of this.#pieces) if (typeof piece !== "string" && piece.name === name) return piece;
     return undefined;
   }
 
   /** Inserts a new section after its predecessors, otherwise before its successors, otherwise at the end. */
-  #addSection(name: Section): EditableSection {
+  #addSection(name: SectionName): EditableSection {
     const text = this.render();
     const { keys, start } = parseForEdit(text).getLayout();
     const { lineEnd, isJson } = this.#style;
@@ -157,7 +157,7 @@ class EditedFile {
 /** Returns the default style of elements without neighbours, with the indentation of another section. */
 function createBaseStyle({ keys, isJson }: YamlLayout, lineEnd: string): ElementStyle {
   return {
-    subjectKey: "value",
+    valueKey: "value",
     column: keys.find(({ kind }) => kind === "lines")?.column ?? 2,
     dashWidth: 2,
     isShort: true,
@@ -169,7 +169,7 @@ function createBaseStyle({ keys, isJson }: YamlLayout, lineEnd: string): Element
 }
 
 function parseSection(
-  name: Section,
+  name: SectionName,
   source: YamlSource,
   node: KeyLayout,
   isFlow: boolean,

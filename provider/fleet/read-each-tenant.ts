@@ -22,22 +22,22 @@ import { isEmptyTenantAccepted } from "../settings/mail-domains";
 import type { TenantIdentity } from "../settings/tenant-identity";
 
 export interface ReadEachTenantOptions<T> {
-  readonly reach: RequestContext;
+  readonly requestContext: RequestContext;
   /** The maximum number of tenants to read concurrently, not counting addresses that don't respond. */
   readonly concurrency: number;
   /**
-   * How to treat tenants with the same key, which are one tenant of the service. `refused`: each settles with an error. `compared`: reads
+   * How to treat tenants with the same key, which are one tenant of the service. `reject`: each settles with an error. `compare`: reads
    * them first. If all but one turn out to be other tenants by their people, the key belongs to that one, and only the others settle with
    * an error. Default: reads them like any others.
    */
-  readonly sameKeys?: "refused" | "compared";
+  readonly onDuplicateKeys?: "reject" | "compare";
   /**
-   * Returns the identity in a reading. If a tenant's key opens another tenant, according to the other readings and the memory, the tenant
+   * Returns the identity in a reading. If a tenant's key belongs to another tenant, according to the other readings and the records, the tenant
    * settles with an error. Default: no comparison.
    */
   readonly getIdentity?: (read: T) => TenantIdentity;
   /** Reads the identities of tenants from earlier rollouts. Default: none. */
-  readonly memory?: ReadIdentityRecords;
+  readonly readIdentityRecords?: ReadIdentityRecords;
   /** Reads one tenant. Only the returned value is kept. */
   readonly read: (client: SettingsClient, target: Target, requestPolicy: RequestPolicy) => Promise<T>;
   /** Receives the number of tenants that were read, or failed. */
@@ -59,47 +59,49 @@ export type TenantReadResult<T> =
 export async function readEachTenant<T>(
   targets: readonly Target[],
   {
-    reach,
+    requestContext,
     concurrency,
-    sameKeys,
+    onDuplicateKeys,
     getIdentity,
-    memory = async () => new Map(),
+    readIdentityRecords = async () => new Map(),
     read,
     onProgress,
     onSettled,
   }: ReadEachTenantOptions<T>,
 ): Promise<void> {
-  assertRequestEnvironment(reach.environment, targets);
+  assertRequestEnvironment(requestContext.environment, targets);
   const keys = new Map<Target, string>();
   await forEachConcurrently(targets, concurrency, async (target) => {
     try {
-      keys.set(target, await readKey(target, reach));
+      keys.set(target, await readKey(target, requestContext));
     } catch (error) {
       onSettled(target, { error });
     }
   });
-  const sameKeyGroups = sameKeys === undefined ? [] : findSameKeys(keys);
+  const sameKeyGroups = onDuplicateKeys === undefined ? [] : findSameKeys(keys);
   const withSameKey = new Set(sameKeyGroups.flat());
   const outcomes = new Map<Target, TenantReadResult<T>>();
-  const requestedTargets = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
+  const requestedTargets = [...keys.keys()].filter(
+    (target) => onDuplicateKeys !== "reject" || !withSameKey.has(target),
+  );
   const getKey = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   let settledCount = targets.length - requestedTargets.length;
   await planAllTargets<{ readonly value: T }>(requestedTargets, {
     addresses: new AddressHealth({
-      probe: createProbe(reach, (target) => Promise.resolve(getKey(target))),
+      probe: createProbe(requestContext, (target) => Promise.resolve(getKey(target))),
       targets: requestedTargets,
     }),
     concurrency,
     // No number of failures ends the reading early.
     tally: new FailureTally({ waves: [] }),
-    signal: reach.signal ?? new AbortController().signal,
+    signal: requestContext.signal ?? new AbortController().signal,
     onToleranceExceeded: () => {},
     planTarget: async (target, requestPolicy) => ({
       value: await useTargetClient(
         target,
         getKey(target),
-        reach,
+        requestContext,
         async (client) => await read(client, target, requestPolicy),
         requestPolicy,
       ),
@@ -125,9 +127,9 @@ export async function readEachTenant<T>(
   }
   if (getIdentity === undefined) return;
   const identities = new Map([...reads].map(([target, result]) => [target, getIdentity(result)]));
-  const isAccepted = (name: string): boolean => isEmptyTenantAccepted(reach.environment, name);
-  const duplicates = await validateTenantIdentities(identities, memory, isAccepted);
-  // Report a wrong key first, before reporting which other keys open the same tenant.
+  const isAccepted = (name: string): boolean => isEmptyTenantAccepted(requestContext.environment, name);
+  const duplicates = await validateTenantIdentities(identities, readIdentityRecords, isAccepted);
+  // Report a wrong key first, before reporting which other keys belong to the same tenant.
   for (const role of ["wrongTargets", "replacedTargets"] as const) {
     for (const group of duplicates) {
       const error = new SameTenantError([group], "Its settings are omitted.");

@@ -26,7 +26,7 @@ export interface Commit {
   /** Other files that a hook added to the commit. */
   readonly hookFiles: readonly string[];
   /** Files of the change that a hook modified without staging, so that they differ from the commit. */
-  readonly unstaged: readonly string[];
+  readonly unstagedFiles: readonly string[];
 }
 
 /**
@@ -47,9 +47,9 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   const changesBefore = await listChanges(programs);
   const stagedBefore = await listNames(programs, ["diff-index", "--cached", originalHead.hash]);
   return await deferSignals(async (isInterrupted) => {
-    const runGit = async (args: readonly string[], what: string, input?: string): Promise<string> => {
+    const runGit = async (args: readonly string[], failureText: string, input?: string): Promise<string> => {
       const { code, stdout, reason } = await programs.git(args, input);
-      if (code !== 0) throw new GitStepError(what, reason);
+      if (code !== 0) throw new GitStepError(failureText, reason);
       if (isInterrupted()) throw new GitStepError("It was interrupted", "");
       return stdout;
     };
@@ -58,7 +58,7 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       await runGit(["switch", "--quiet", "--no-track", "--create", branch], `The branch ${branch} can't be created`);
       writeFiles(getResultingTexts(files));
       isWritten = true;
-      const createdPaths = paths.filter((_path, at) => files[at]?.action === "make");
+      const createdPaths = paths.filter((_path, index) => files[index]?.action === "create");
       if (createdPaths.length > 0) {
         await runGit(
           ["add", "--intent-to-add", "--", ...toLiteralPathspecs(createdPaths)],
@@ -83,8 +83,8 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       if (outdated.length > 0)
         await runGit(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
       const hookFiles = committed.filter((path) => !paths.includes(path));
-      const unstaged = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
-      return { repository, branch, previousBranch: originalHead.branch, hash, hookFiles, unstaged };
+      const unstagedFiles = await listNames(programs, ["diff", "--", ...toLiteralPathspecs(paths)]);
+      return { repository, branch, previousBranch: originalHead.branch, hash, hookFiles, unstagedFiles };
     } catch (error) {
       const originals = isWritten ? files : [];
       const failures = await restoreWorkingTree(programs, { before: originalHead, branch, paths, originals });
@@ -247,7 +247,10 @@ async function restoreWorkingTree(
   try {
     writeFiles(
       new Map(
-        originals.map(({ file, before: messageText, action }) => [file, action === "make" ? undefined : messageText]),
+        originals.map(({ file, before: originalText, action }) => [
+          file,
+          action === "create" ? undefined : originalText,
+        ]),
       ),
     );
   } catch (error) {

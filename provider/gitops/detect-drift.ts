@@ -16,23 +16,23 @@ import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftKind } from "./drif
 
 /** Returns the transition at the tenant, from the declared to the actual state. */
 export function getDriftTransition({
-  what,
+  driftKind,
   kind,
-  there,
+  actual,
   declared,
-}: Pick<DriftItem, "what" | "kind" | "there" | "declared">): Transition {
+}: Pick<DriftItem, "driftKind" | "kind" | "actual" | "declared">): Transition {
   const getListName = (state: PlanEntryState | undefined): string | undefined =>
     state && (kind === "vip" ? "vip" : state.list);
-  return { from: getListName(declared), to: getListName(there), isLingering: what === "leaving" };
+  return { from: getListName(declared), to: getListName(actual), isLingering: driftKind === "leaving" };
 }
 
 /** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */
 export function isUnmanagedItem(
-  { what, kind, there }: Pick<DriftItem, "what" | "kind" | "there">,
+  { driftKind, kind, actual }: Pick<DriftItem, "driftKind" | "kind" | "actual">,
   { lists }: Pick<Settings, "lists">,
 ): boolean {
-  if (what !== "added") return false;
-  return kind === "vip" ? !canPrune(lists.vips?.mode, undefined) : !canPrune(lists.entries?.mode, there?.list);
+  if (driftKind !== "added") return false;
+  return kind === "vip" ? !canPrune(lists.vips?.mode, undefined) : !canPrune(lists.entries?.mode, actual?.list);
 }
 
 const DIFFERENCE_ORDER: readonly DriftKind[] = ["added", "changed", "missing", "leaving"];
@@ -67,61 +67,61 @@ export function detectDrift(
       ? undefined
       : observed.entries.get(getObservedKey(key, list))?.find((row) => row.list === list)?.id;
   const item = (
-    what: DriftKind,
+    driftKind: DriftKind,
     one: Pick<PlanChange, "kind" | "key" | "value" | "entryType" | "verdictScope">,
     fields: Partial<DriftItem>,
   ): DriftItem => {
     const { kind, key, value, entryType, verdictScope } = one;
-    const id = findRowId(kind, key, fields.there?.list);
-    return { what, kind, key, value, ...omitUndefined({ entryType, verdictScope, id, ...fields }) };
+    const id = findRowId(kind, key, fields.actual?.list);
+    return { driftKind, kind, key, value, ...omitUndefined({ entryType, verdictScope, id, ...fields }) };
   };
   const items = [
-    ...plan.unmanaged.map((one) => item("added", one, { there: one.before })),
+    ...plan.unmanaged.map((one) => item("added", one, { actual: one.before })),
     ...plan.changes.map((change) => {
-      const { sign, before, after, place, why } = change;
+      const { sign, before, after, place, reason } = change;
       if (sign === "remove") {
         // In exclusive mode, a run also removes entries that were never declared.
         const isDeclaredByStack = Object.hasOwn(
           (change.kind === "vip" ? knownLists?.vips : knownLists?.entries)?.content ?? {},
           change.key,
         );
-        const fields = omitUndefined({ there: before, why, place });
+        const fields = omitUndefined({ actual: before, reason, place });
         return isDeclaredByStack
           ? item("leaving", change, fields)
-          : item("added", change, omitUndefined({ there: before }));
+          : item("added", change, omitUndefined({ actual: before }));
       }
-      const movedBy = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
-      const reasonText = why ?? (movedBy === undefined ? undefined : explainUntouched(movedBy, before));
-      const fields = omitUndefined({ there: before, declared: after, place, movedBy, why: reasonText });
+      const changedSide = knownLists === undefined ? undefined : findChangeAuthor(change, knownLists);
+      const reasonText = reason ?? (changedSide === undefined ? undefined : explainUntouched(changedSide, before));
+      const fields = omitUndefined({ actual: before, declared: after, place, changedSide, reason: reasonText });
       return item(sign === "add" ? "missing" : "changed", change, fields);
     }),
   ];
   // Without the state, the files show what has expired, but not whether the stack ever declared it.
   const allItems = items.map((one): DriftItem => {
     const expiredItem = plan.expired.find(({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key);
-    if (one.what !== "added" || expiredItem === undefined) return one;
+    if (one.driftKind !== "added" || expiredItem === undefined) return one;
     const locationField = omitUndefined({ place: expiredItem.place });
     return knownLists === undefined
       ? {
           ...one,
-          what: "leaving",
-          why: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it (see --stack)`,
+          driftKind: "leaving",
+          reason: `expired on ${expiredItem.expires}; the next run removes it if the stack has declared it (see --stack)`,
           ...locationField,
         }
       : {
           ...one,
-          why: `expired on ${expiredItem.expires}; this stack has never declared it, so the next run doesn't remove it`,
+          reason: `expired on ${expiredItem.expires}; this stack has never declared it, so the next run doesn't remove it`,
           ...locationField,
         };
   });
   return {
     format: DRIFT_FORMAT,
-    at: observed.readAt,
+    readAt: observed.readAt,
     host,
     file: settings.file,
     items: allItems.sort(
       (one, mismatch) =>
-        DIFFERENCE_ORDER.indexOf(one.what) - DIFFERENCE_ORDER.indexOf(mismatch.what) ||
+        DIFFERENCE_ORDER.indexOf(one.driftKind) - DIFFERENCE_ORDER.indexOf(mismatch.driftKind) ||
         (`${one.kind} ${one.key}` < `${mismatch.kind} ${mismatch.key}` ? -1 : 1),
     ),
     unchanged: plan.counts.unchanged,
@@ -137,7 +137,7 @@ function getObservedKey(key: string, list: string): string {
 function findChangeAuthor(
   { kind, key, before, after }: PlanChange,
   knownLists: StackLists,
-): NonNullable<DriftItem["movedBy"]> {
+): NonNullable<DriftItem["changedSide"]> {
   const lastAppliedState = getLastAppliedState(
     kind,
     key,
@@ -150,12 +150,12 @@ function findChangeAuthor(
 
 /** Explains a difference that doesn't come from a change at the tenant, according to the stack's state. */
 function explainUntouched(
-  movedBy: NonNullable<DriftItem["movedBy"]>,
+  changedSide: NonNullable<DriftItem["changedSide"]>,
   before: PlanEntryState | undefined,
 ): string | undefined {
   if (before === undefined)
     return "the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed";
-  return movedBy === "files"
+  return changedSide === "files"
     ? "the files changed its declaration since the stack's last run; the next run applies that"
     : "this stack has never declared it";
 }

@@ -9,20 +9,20 @@ const { unicode: _unicode, ...named } = subjectShape;
 
 const itemSchema = jsonObject({
   ...named,
-  what: z
+  driftKind: z
     .enum(["added", "changed", "missing", "leaving"])
     .describe(
       "added: exists, but undeclared. changed: exists with other values than declared. missing: declared, but doesn't exist. leaving: still exists, though expired or no longer declared; the next run removes it, if the stack declared it.",
     ),
-  there: planEntryStateSchema
+  actual: planEntryStateSchema
     .describe("Its state at the tenant, with its author and time according to the service.")
     .exactOptional(),
   declared: planEntryStateSchema.describe("Its declaration in the files.").exactOptional(),
   place: placeSchema.describe("The line that declares it.").exactOptional(),
-  why: jsonTextField(
+  reason: jsonTextField(
     "Why it is leaving (expired on 2026-10-31, no longer declared), and what changed at the tenant since the stack's last run.",
   ).exactOptional(),
-  movedBy: z
+  changedSide: z
     .enum(["tenant", "files", "both"])
     .describe("For changed or missing: which side changed since the stack's last run; absent if no state was read.")
     .exactOptional(),
@@ -30,14 +30,14 @@ const itemSchema = jsonObject({
 }).meta({ id: "DriftItem", description: "An entry or VIP that differs from the files." });
 
 export type DriftItem = z.infer<typeof itemSchema>;
-export type DriftKind = DriftItem["what"];
+export type DriftKind = DriftItem["driftKind"];
 
 export const driftSchema = jsonObject({
   format: z.literal(DRIFT_FORMAT).describe("The version of this format."),
-  at: jsonTextField("When the tenant was read (UTC)."),
+  readAt: jsonTextField("When the tenant was read (UTC)."),
   host: jsonTextField("The service's host."),
   file: jsonTextField("The requested settings file."),
-  items: jsonArray(itemSchema, "Sorted by what, then by key."),
+  items: jsonArray(itemSchema, "Sorted by driftKind, then by key."),
   unchanged: jsonCountField("The number of entries and VIPs that match the files."),
 }).meta({
   title: "Email security drift",

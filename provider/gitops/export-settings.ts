@@ -251,12 +251,12 @@ function renderYamlSection(section: string, elements: readonly string[]): string
 /** Formats an element with its creator on the first line and notes above. */
 function renderElement(
   element: SettingsElement,
-  subjectKey: ElementStyle["subjectKey"],
+  valueKey: ElementStyle["valueKey"],
   comment: string,
   notes: readonly string[],
 ): string {
   const style: ElementStyle = {
-    subjectKey,
+    valueKey,
     column: 2,
     dashWidth: 2,
     isShort: true,

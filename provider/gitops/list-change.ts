@@ -1,6 +1,6 @@
 import type { pickTextFields } from "../files/element-fields";
 import type { Place } from "../files/finding";
-import type { Section, SettingsElement } from "../files/settings-editor";
+import type { SectionName, SettingsElement } from "../files/settings-editor";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings-model";
 import type { ElementReview } from "../files/settings-schema";
 import type { Transition } from "../settings/danger";
@@ -12,25 +12,25 @@ export type EntryMetadata = ReturnType<typeof pickTextFields>;
 
 export type ListChange =
   | {
-      readonly do: "add";
-      readonly section: Section;
+      readonly action: "add";
+      readonly section: SectionName;
       readonly values: readonly RefangedValue[];
       /** The verdict scope. Default: the service's default. */
       readonly scope?: string;
       readonly metadata: EntryMetadata;
     }
   | {
-      readonly do: "remove" | "extend" | "keep";
+      readonly action: "remove" | "extend" | "keep";
       readonly values: readonly RefangedValue[];
       /** The section of the values. Default: found for each value, if unambiguous. */
-      readonly section?: Section;
+      readonly section?: SectionName;
       readonly scope?: string;
       readonly metadata: EntryMetadata;
       /** The decision and its reviewer; kept elements get this review. */
       readonly reviewed?: ElementReview;
     }
   | {
-      readonly do: "move";
+      readonly action: "move";
       readonly values: readonly RefangedValue[];
       readonly to: "allow" | "deny";
       readonly scope?: string;
@@ -39,7 +39,7 @@ export type ListChange =
 
 export interface ChangeStep {
   readonly value: RefangedValue;
-  readonly section: Section;
+  readonly section: SectionName;
   readonly description: string;
   /** Explanations of existing declarations, one sentence each. */
   readonly notes: readonly string[];
@@ -54,9 +54,9 @@ export interface ChangeStep {
 export function createTransitionGetter(change: ListChange): (step: ChangeStep) => Transition {
   return ({ section }) => {
     const list = section === "vips" ? "vip" : section;
-    if (change.do === "add") return { to: list };
-    if (change.do === "move") return { from: change.to === "allow" ? "deny" : "allow", to: change.to };
-    return change.do === "remove" ? { from: list } : { from: list, to: list };
+    if (change.action === "add") return { to: list };
+    if (change.action === "move") return { from: change.to === "allow" ? "deny" : "allow", to: change.to };
+    return change.action === "remove" ? { from: list } : { from: list, to: list };
   };
 }
 
@@ -72,11 +72,11 @@ export class ChangeRefusedError extends EmailSecurityError {
 
 const MAX_REASONS = 50;
 
-export function getSection(element: DeclaredItem): Section {
+export function getSection(element: DeclaredItem): SectionName {
   return element.kind === "vip" ? "vips" : element.list;
 }
 
-export function getListName(section: Section): string {
+export function getListName(section: SectionName): string {
   return section === "vips" ? "vip" : section;
 }
 

@@ -27,7 +27,7 @@ const declaredSchema = jsonObject({
     .describe("expired: its last day is past. removed: an included file declares it, and another one removes it."),
   list: z.enum(ENTRY_LISTS).exactOptional(),
   place: placeSchema,
-  chain: jsonArray(z.string(), "The files through which it is included, starting with the requested one."),
+  includeChain: jsonArray(z.string(), "The files through which it is included, starting with the requested one."),
   overrides: jsonArray(placeSchema, "The entries of included files that it replaces, nearest first."),
   removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
   ...declaredFieldsShape,
@@ -49,8 +49,8 @@ const heldSchema = jsonObject({
   ...subjectFields,
   ...sentFieldsShape,
   list: subjectFields.list,
-  by: z.string().exactOptional(),
-  at: z.string().exactOptional(),
+  createdBy: z.string().exactOptional(),
+  createdAt: z.string().exactOptional(),
   source: jsonTextField("For a VIP: its source.").exactOptional(),
   isDeclared: z.boolean(),
 });
@@ -76,14 +76,14 @@ const committerShape = {
   committedAt: jsonTextField("When it was committed, for example by a rebase; absent if committer is.").exactOptional(),
 };
 
-const mergeSchema = jsonObject({ id: z.string(), at: z.string(), ...committerShape });
+const mergeSchema = jsonObject({ id: z.string(), mergedAt: z.string(), ...committerShape });
 
-export type CommitterFields = Omit<z.infer<typeof mergeSchema>, "id" | "at">;
+export type CommitterFields = Omit<z.infer<typeof mergeSchema>, "id" | "mergedAt">;
 
 const commitSchema = jsonObject({
   id: z.string(),
   author: z.string(),
-  at: jsonTextField("When it was written, according to its author."),
+  authoredAt: jsonTextField("When it was written, according to its author."),
   ...committerShape,
   coAuthors: jsonArray(z.string(), "The co-authors from the message.").exactOptional(),
   cherryPickedFrom: jsonTextField("The original commit, according to the message.").exactOptional(),
@@ -114,8 +114,8 @@ const eventSchema = jsonObject({
   after: elementSchema.exactOptional(),
   include: jsonObject(
     {
-      by: jsonTextField("The file that includes or included it."),
-      file: jsonTextField("The included file."),
+      includingFile: jsonTextField("The file that includes or included it."),
+      includedFile: jsonTextField("The included file."),
     },
     "The include line that added or removed it, if its own line did not change.",
   ).exactOptional(),
@@ -123,7 +123,10 @@ const eventSchema = jsonObject({
     .literal(true)
     .describe("A merge dropped the changes of a branch, as -s ours does.")
     .exactOptional(),
-  isCutHere: z.literal(true).describe("A shallow clone's history ends here, so its origin is unknown.").exactOptional(),
+  isTruncated: z
+    .literal(true)
+    .describe("A shallow clone's history ends here, so its origin is unknown.")
+    .exactOptional(),
 });
 
 export type HistoryEvent = z.infer<typeof eventSchema>;
@@ -131,7 +134,7 @@ export type HistoryEvent = z.infer<typeof eventSchema>;
 const rolloutSchema = jsonObject({
   rollout: z.string(),
   wave: z.string(),
-  did: jsonTextField("add, change or remove."),
+  sign: jsonTextField("add, change or remove."),
   kind: kindSchema,
   lists: jsonArray(z.enum(ENTRY_LISTS), "The list of an entry; both if it moved from one to the other."),
   verdictScope: jsonTextField("Only for entries.").exactOptional(),
@@ -139,7 +142,7 @@ const rolloutSchema = jsonObject({
   digest: jsonTextField("The rollout's reviewed digest."),
   planDigest: jsonTextField("The digest of this tenant's plan."),
   rollsBack: z.string().exactOptional(),
-  at: jsonTextField("ISO 8601, UTC.").exactOptional(),
+  finishedAt: jsonTextField("ISO 8601, UTC.").exactOptional(),
 });
 
 export type WhyRolloutChange = z.infer<typeof rolloutSchema>;
@@ -147,7 +150,7 @@ export type WhyRolloutChange = z.infer<typeof rolloutSchema>;
 const mailSchema = jsonObject({
   ...subjectFields,
   evidence: evidenceSchema,
-  without: entryRemovalEstimateSchema.exactOptional(),
+  removalEstimate: entryRemovalEstimateSchema.exactOptional(),
 });
 
 export type WhyMailEvidence = z.infer<typeof mailSchema>;
@@ -159,16 +162,16 @@ export const whySchema = jsonObject({
   unicode: jsonTextField("The same in its own script, if the canonical form is punycode.").exactOptional(),
   file: jsonTextField("The requested settings file."),
   tenant: jsonObject({ host: z.string(), name: z.string().exactOptional() }).exactOptional(),
-  at: jsonTextField("The time of the query, ISO 8601, UTC."),
+  queriedAt: jsonTextField("The time of the query, ISO 8601, UTC."),
   files: jsonArray(declaredSchema, "The current declarations in the settings files."),
-  above: jsonArray(parentSchema, "Parent domains that have an entry."),
-  vipEnd: z
+  coveringEntries: jsonArray(parentSchema, "Parent domains that have an entry."),
+  vipRemoval: z
     .enum(["excluded", "kept"])
     .describe(
       "For a VIP: what happens to its mailbox when the files no longer declare it, according to lists.vips.onDelete.",
     )
     .exactOptional(),
-  held: jsonArray(
+  actual: jsonArray(
     heldSchema,
     "The tenant's actual rows; absent if it was not read or did not respond.",
   ).exactOptional(),
@@ -182,11 +185,11 @@ export const whySchema = jsonObject({
     rolloutSchema,
     "The changes by rollouts at the tenant, newest first; absent if no journal was read.",
   ).exactOptional(),
-  mail: jsonObject({ summary: evidenceSummarySchema, of: jsonArray(mailSchema) }).exactOptional(),
+  mail: jsonObject({ summary: evidenceSummarySchema, items: jsonArray(mailSchema) }).exactOptional(),
   missing: jsonArray(z.string(), "Sources that could not be read, one sentence each."),
 }).meta({
   title: "Email security history of a value",
   description: "The declarations, state and history of an entry or VIP, as `email-security why` writes it as JSON.",
 });
 
-export type WhyStory = z.infer<typeof whySchema>;
+export type WhyReport = z.infer<typeof whySchema>;

@@ -66,7 +66,7 @@ export async function writeChange(
 
 /** Returns whether a file has changed since its edit was computed. */
 export function isStale({ file, before, action }: ChangedFile): boolean {
-  if (action === "make") return pathExists(file);
+  if (action === "create") return pathExists(file);
   return !pathExists(file) || createFileReader(file)(file) !== before;
 }
 
@@ -93,7 +93,7 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
       ...(removed.length === 0 ? [] : [`Removed ${removed.map(sanitizeLine).join(", ")}.`]),
     ];
   }
-  const { repository, branch, previousBranch, hash, hookFiles, unstaged } = commit;
+  const { repository, branch, previousBranch, hash, hookFiles, unstagedFiles } = commit;
   const switchBackNote =
     previousBranch === undefined
       ? ""
@@ -102,9 +102,9 @@ export function describeWriteResult({ files, removed = [], commit, pullRequest }
     `Committed ${names} as ${hash} on the new branch ${branch}, which is now checked out${switchBackNote}.`,
   ];
   if (hookFiles.length > 0) lines.push(`A hook added to the commit: ${hookFiles.map(sanitizeLine).join(", ")}.`);
-  if (unstaged.length > 0)
+  if (unstagedFiles.length > 0)
     lines.push(
-      `A hook changed ${unstaged.map(sanitizeLine).join(", ")} without staging it: the commit lacks that change.`,
+      `A hook changed ${unstagedFiles.map(sanitizeLine).join(", ")} without staging it: the commit lacks that change.`,
     );
   if (previousBranch?.startsWith(BRANCH_PREFIX)) {
     lines.push(`It is based on ${sanitizeLine(previousBranch)}, and is reviewed together with its changes.`);

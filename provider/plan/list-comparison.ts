@@ -106,7 +106,7 @@ export class ListComparison {
       ...omitUndefined({
         before,
         mayReplace,
-        why:
+        reason:
           row === undefined && prior.changedScopeKeys.has(key) ? SCOPE_CHANGED : describeExternalChange(list, key, row),
       }),
       after: pickEntryState(entry),
@@ -207,7 +207,7 @@ export class ListComparison {
       sign: row === undefined ? "add" : "change",
       ...omitUndefined({
         before: row === undefined ? undefined : getVipRowState(row),
-        why: describeExternalChange(list, key, row),
+        reason: describeExternalChange(list, key, row),
       }),
       after: pickEntryState(vip),
       ...this.#getDeclarationFields(list, key),
@@ -295,7 +295,7 @@ export class ListComparison {
     const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
     const changeText = describeExternalChange(list, key, row);
     const fields = {
-      why: changeText === undefined ? reason : `${reason}; ${changeText}`,
+      reason: changeText === undefined ? reason : `${reason}; ${changeText}`,
       ...omitUndefined({ place: expired?.location ?? list.location, accepted }),
     };
     if (!isEntryRow(row)) {

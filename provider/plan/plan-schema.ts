@@ -31,8 +31,8 @@ const findingSchema = jsonObject({
 
 export const planEntryStateSchema = jsonObject({
   ...entryStateShape,
-  by: jsonTextField("The person who created it, according to the service.").exactOptional(),
-  at: jsonTextField("When it was created, according to the service.").exactOptional(),
+  createdBy: jsonTextField("The person who created it, according to the service.").exactOptional(),
+  createdAt: jsonTextField("When it was created, according to the service.").exactOptional(),
 }).meta({ id: "Standing", description: "The current or future state of an entry or VIP." });
 
 export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
@@ -92,7 +92,7 @@ export const planChangeSchema = jsonObject({
   sign: signSchema,
   before: planEntryStateSchema.describe("Its state at the tenant; absent for an addition.").exactOptional(),
   after: planEntryStateSchema.describe("Its declared state; absent for a removal.").exactOptional(),
-  why: jsonTextField(
+  reason: jsonTextField(
     "The reason, if the files don't show it at its location (expired on 2026-10-31, no longer declared); and what changed at the tenant since the stack's last run.",
   ).exactOptional(),
   mayReplace: jsonArray(
@@ -178,11 +178,11 @@ export type EvidenceSummary = z.infer<typeof evidenceSummarySchema>;
 /** The mail evidence that `why` shows for one entry. Not part of a plan. */
 export const entryRemovalEstimateSchema = jsonObject(
   {
-    decided: jsonCountField("Threats that the entry decides."),
-    otherwise: jsonCountField(
+    decidedCount: jsonCountField("Threats that the entry decides."),
+    reversedCount: jsonCountField(
       "For a deny, threats that another entry would let through; for an allow, that another entry would stop.",
     ),
-    notKnown: jsonCountField("Mail that no other entry decides, so the service's own analysis would."),
+    undecidedCount: jsonCountField("Mail that no other entry decides, so the service's own analysis would."),
     ...targetsShape,
   },
   "The estimated results of the threats without the entry, as in a backtest.",

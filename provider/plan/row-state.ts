@@ -15,14 +15,14 @@ export function getEntrySubject(
 export function getEntryRowState(row: AllowDenyEntryRow): PlanEntryState {
   return {
     ...pickEntryState(row),
-    ...omitUndefined({ by: getReadableText(row.created_by), at: getReadableText(row.created_at) }),
+    ...omitUndefined({ createdBy: getReadableText(row.created_by), createdAt: getReadableText(row.created_at) }),
   };
 }
 
 export function getVipRowState(row: VipEmployeeRow): PlanEntryState {
   return {
     ...pickEntryState(row),
-    ...omitUndefined({ by: getReadableText(row.added_by), at: getReadableText(row.date_added) }),
+    ...omitUndefined({ createdBy: getReadableText(row.added_by), createdAt: getReadableText(row.date_added) }),
   };
 }
 

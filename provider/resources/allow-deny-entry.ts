@@ -95,11 +95,11 @@ export class AllowDenyEntry
  * that the state lacks as unknown. If the other outputs are known, the entry is unchanged, and its id is the resource's id.
  */
 function buildEntryIdOutput({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
-  const declaredId = pulumi.all([entryId, id]).apply(([entryIdValue, other]) => entryIdValue ?? other);
+  const resolvedId = pulumi.all([entryId, id]).apply(([stateId, resourceId]) => stateId ?? resourceId);
   // A failed output counts as known, so that the failure surfaces.
   const knownOutputs = [entryId, tenant].map((output) => isOutputKnown(output).catch(() => true));
-  const isIdEntryId = Promise.all(knownOutputs).then(
+  const usesResourceId = Promise.all(knownOutputs).then(
     ([isEntryIdKnown, isTenantKnown]) => !isEntryIdKnown && isTenantKnown,
   );
-  return pulumi.output(isIdEntryId.then((entryIdValue) => (entryIdValue ? id : declaredId)));
+  return pulumi.output(usesResourceId.then((isResourceId) => (isResourceId ? id : resolvedId)));
 }

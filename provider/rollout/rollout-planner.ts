@@ -99,7 +99,7 @@ export class RolloutPlanner {
     const planTenant = task === undefined ? {} : { planTenant: await loadModePlanner(task) };
     const readIdentities = this.#buildIdentityReader(file, project, targets.targets);
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
-    const known = { memory: readIdentities, declaredStacks };
+    const known = { readIdentityRecords: readIdentities, declaredStacks };
     const plannedRollout = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
     const addressFindings = findAddressChanges(selected, await readIdentities("declared"));
     return { ...plannedRollout, findings: [...targets.findings, ...findings, ...addressFindings] };
@@ -136,7 +136,7 @@ export class RolloutPlanner {
         if (accepting !== "") this.#context.log(accepting);
         return planned;
       }
-      // A key opens another tenant now. The next attempt plans the rollback without that tenant.
+      // A key belongs to another tenant now. The next attempt plans the rollback without that tenant.
       if (planned !== undefined) await journal.deleteRollout(planned.id);
       known = replaced.size;
       const names = rollback.declared.flatMap(({ name, stack }) =>
@@ -177,7 +177,7 @@ export class RolloutPlanner {
       {
         ...request,
         planTenant,
-        memory: this.#buildIdentityReader(spec.source, spec.project, declared),
+        readIdentityRecords: this.#buildIdentityReader(spec.source, spec.project, declared),
         ...omitUndefined({ files }),
       },
     );
@@ -187,7 +187,7 @@ export class RolloutPlanner {
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
     request: Pick<PlanRequest, "maxConcurrent" | "mail" | "onProgress" | "onMail" | "stopping"> &
-      Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
+      Pick<PlanRolloutOptions, "files" | "planTenant" | "readIdentityRecords" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
     assertAllowed(spec.source, targets, spec.waves, environment);
@@ -207,7 +207,7 @@ export class RolloutPlanner {
     shortenBusyTimeoutOnStop(journal.database, request);
     try {
       const { maxConcurrent, mail, onProgress, onMail, stopping } = request;
-      const { files, planTenant, memory, declaredStacks } = request;
+      const { files, planTenant, readIdentityRecords, declaredStacks } = request;
       const plannedRollout = await planRollout(fullSpec, targets, {
         journal,
         commands,
@@ -216,7 +216,7 @@ export class RolloutPlanner {
         environment,
         concurrency: maxConcurrent ?? getEngineCapacity(),
         ...omitUndefined({ mail, onProgress, onMail, stopping }),
-        ...omitUndefined({ files, planTenant, memory, declaredStacks }),
+        ...omitUndefined({ files, planTenant, readIdentityRecords, declaredStacks }),
       });
       const projects = new Set([spec.project, ...plannedRollout.formerProjects]);
       const rolledBack = projects.size === 1 ? lockFindings : await locks.summarize(projects, spec.task);
@@ -252,10 +252,10 @@ export class RolloutPlanner {
     const { journal, environment } = this.#context;
     const read: ReadIdentityRecords = async (targets) => {
       const { fingerprint: backend, url } = resolveStateBackend(environment, getProjectDirectory(source));
-      const readMemory: ReadIdentityRecords = async (scope) =>
+      const readFromJournal: ReadIdentityRecords = async (scope) =>
         await readIdentityRecords(journal.database, { project, backend }, declaredTargets, scope);
       const readMarker = ({ stack }: Target) => readMarkerFile({ backend: url, project, stack });
-      return await addMarkerRecords(readMemory, declaredTargets, readMarker)(targets);
+      return await addMarkerRecords(readFromJournal, declaredTargets, readMarker)(targets);
     };
     let declaredRecords: ReturnType<ReadIdentityRecords> | undefined;
     return async (scope) => {
@@ -280,7 +280,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const names = others.map(({ name }) => quote(name)).join(", ");
       const reason =
         mismatch === undefined
-          ? `its key opens ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
+          ? `its key belongs to ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
           : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.why}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);

@@ -79,7 +79,7 @@ export class Rollouts {
    * @throws {NotAllowedError} if the targets request something that the run doesn't allow.
    * @throws {ConfigurationError} if a notification receiver's address is invalid.
    * @throws {SameKeyError} if two tenants have the same key.
-   * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service.
+   * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants belong to the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<RolloutPlanResult> {
     return await new RolloutPlanner(this.#context).plan(request);

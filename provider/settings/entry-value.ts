@@ -16,7 +16,7 @@ export interface EntryValue {
 }
 
 /** The parsed value, or the reason why the text is invalid. */
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
+export type ParseResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
 /**
  * Parses a domain, an IP address or a mailbox as a person wrote it.
@@ -24,7 +24,7 @@ export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok
  * Rejects anything else with the reason, and with a correction if possible. Examples: a URL, a defanged indicator (`evil[.]example`), a
  * wildcard, a display name, surrounding white space.
  */
-export function parseEntryValue(text: string): Parsed<EntryValue> {
+export function parseEntryValue(text: string): ParseResult<EntryValue> {
   const parsed = parseStrict(text);
   if (parsed.ok) return parsed;
   const suggestion = suggestValue(text);
@@ -32,12 +32,12 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
 }
 
 /** Parses a mailbox address (`local@domain`) into its canonical form, or returns why it is invalid. */
-export function parseMailbox(text: string): Parsed<string> {
+export function parseMailbox(text: string): ParseResult<string> {
   const parsed = parseMailboxStrict(text);
   if (parsed.ok) return parsed;
   const suggestion = suggestValue(text);
-  const isUsable = suggestion !== undefined && parseMailboxStrict(suggestion).ok;
-  return isUsable ? buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`) : parsed;
+  const isMailbox = suggestion !== undefined && parseMailboxStrict(suggestion).ok;
+  return isMailbox ? buildParseFailure(`${parsed.reason}; write ${quoteFull(suggestion)}`) : parsed;
 }
 
 /**
@@ -115,7 +115,7 @@ export function isPlainDomain(text: string): boolean {
 /** Caches the last match, because each entry is checked several times in a row. */
 let lastPlainDomain: string | undefined;
 
-function parseStrict(text: string): Parsed<EntryValue> {
+function parseStrict(text: string): ParseResult<EntryValue> {
   if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
   if (text.trim() === "") return buildParseFailure("is empty; write a domain, an IP address or a mailbox");
   const problem = findInvalidCharacter(text);
@@ -149,7 +149,7 @@ function isAddressLike(text: string): boolean {
 /** Matches `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `192.0.2.1-192.0.2.9` and `192.0.2.1-9`. */
 const ADDRESS_RANGE = /^[\d.]+ ?[-/] ?[\d.]+$/;
 
-function parseAddress(text: string): Parsed<EntryValue> {
+function parseAddress(text: string): ParseResult<EntryValue> {
   const address = parseSingleAddress(text);
   if (address !== undefined) return { ok: true, value: { entryType: "ip", canonical: address } };
   if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
@@ -162,7 +162,7 @@ function parseAddress(text: string): Parsed<EntryValue> {
   return buildParseFailure(`${quote(text)} isn't a valid IP address${octalHint}`);
 }
 
-function parseMailboxStrict(text: string): Parsed<string> {
+function parseMailboxStrict(text: string): ParseResult<string> {
   if (text.trim() === "") return buildParseFailure("is empty; write a mailbox such as jane.doe@example.com");
   const problem = findInvalidCharacter(text);
   if (problem !== undefined) return buildParseFailure(problem);
@@ -190,7 +190,7 @@ function describeCharacter(character: string): string {
   return /\s/.test(character) ? "a space" : quote(character);
 }
 
-function parseDomain(text: string): Parsed<string> {
+function parseDomain(text: string): ParseResult<string> {
   if (isPlainDomain(text)) return { ok: true, value: text };
   // IDNA conversion takes quadratic time. Text of this length can't shrink below 253 characters.
   if (text.length > 1000) return buildParseFailure(`${quote(text)} is longer than 253 characters`);

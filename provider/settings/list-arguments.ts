@@ -27,7 +27,7 @@ import {
   type UnknownFields,
 } from "./encoded-list";
 import { type EntryState, pickEntryState } from "./entry-fields";
-import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
+import { type ParseResult, parseEntryValue, parseMailbox } from "./entry-value";
 import { explainVipMode, LIST_MODES, type ListMode, VIP_LIST_MODES, type VipListMode } from "./list-mode";
 import { type PatternTarget, parseListPattern } from "./list-pattern";
 import type { OwnDomains } from "./own-domains";
@@ -144,7 +144,7 @@ export interface ListKind {
   /** Returns the target that patterns are matched against. */
   readonly getPatternTarget: (key: string, text: string) => PatternTarget;
   /** The kind of its items in a plan. */
-  readonly subjectKind: "entry" | "vip";
+  readonly itemKind: "entry" | "vip";
   /** Decodes the text of a key to the state that a plan shows. Undefined if there is no text. */
   readonly decodeState: (key: string, text: string | undefined) => EntryState | undefined;
   /** Formats an item for people: "deny evil.example". */
@@ -219,7 +219,7 @@ export const ENTRY_LIST_KIND: ListKind = {
     const { value, list } = decodeEntry(key, text) ?? { value: key };
     return list === undefined ? { value } : { value, list };
   },
-  subjectKind: "entry",
+  itemKind: "entry",
   decodeState(key, text) {
     const entry = text === undefined ? undefined : decodeEntry(key, text);
     return entry && pickEntryState(entry);
@@ -285,7 +285,7 @@ function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListEleme
 function describeKeyMismatch(
   key: string | undefined,
   value: unknown,
-  parse: (text: string) => Parsed<unknown>,
+  parse: (text: string) => ParseResult<unknown>,
 ): string | undefined {
   if (key === undefined || typeof value !== "string" || value === key) return undefined;
   const keyResult = parse(key);
@@ -348,7 +348,7 @@ export const VIP_LIST_KIND: ListKind = {
     return { key: encodeVipKey(email as string), text, sourceText: email as string };
   },
   getPatternTarget: (key) => ({ value: key }),
-  subjectKind: "vip",
+  itemKind: "vip",
   decodeState: (key, text) => (text === undefined ? undefined : pickEntryState(decodeVip(key, text))),
   normalizeKey(key) {
     const parsed = parseMailbox(key);

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { parseAddressRange, parseSingleAddress } from "./address-range";
 import { ENTRY_LISTS, type List } from "./assumptions";
-import { canonicalizeValue, type Parsed } from "./entry-value";
+import { canonicalizeValue, type ParseResult } from "./entry-value";
 import { quote } from "./text";
 
 /** The item that a pattern is matched against: a canonical value, and its list if the resource has two lists. */
@@ -21,7 +21,7 @@ export interface Pattern {
  * of IP addresses (`192.0.2.0/24`, `192.0.2.1-192.0.2.9`). A prefix limits a pattern to one list (`allow:*`). Patterns match canonical forms
  * and ignore case. A pattern that can't match is rejected, because it would silently protect nothing.
  */
-export function parseListPattern(text: string): Parsed<Pattern> {
+export function parseListPattern(text: string): ParseResult<Pattern> {
   if (text.trim() === "" || text !== text.trim()) {
     const reason = text.trim() === "" ? "is empty" : `${quote(text)} has leading or trailing white space`;
     return { ok: false, reason: `${reason}; write a value, a value with *, or a range such as 192.0.2.0/24` };

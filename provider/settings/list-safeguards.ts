@@ -64,7 +64,7 @@ export function validateSafeguards(
     {
       removedItems: findLostEntries(kind, removedEntries, previousContent, encoded).map(([key, text]) => ({
         name: kind.describe(key, text),
-        from: kind.subjectKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
+        from: kind.itemKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
       })),
       countBefore: countRemovable(kind, previousContent, options),
       countAfter: Object.keys(encoded).length,

@@ -1,5 +1,5 @@
 import { parse } from "tldts";
-import { type Parsed, parseEntryValue } from "./entry-value";
+import { type ParseResult, parseEntryValue } from "./entry-value";
 import { type DomainName, isLookAlike, parseDomainName } from "./look-alike";
 import { quote } from "./text";
 
@@ -65,7 +65,7 @@ export class OwnDomains {
 export const NO_OWN_DOMAINS = new OwnDomains([]);
 
 /** Parses a list of domains: a JSON array, or separated by commas. The reason names the invalid ones. */
-export function parseOwnDomains(text: string): Parsed<readonly string[]> {
+export function parseOwnDomains(text: string): ParseResult<readonly string[]> {
   const items = text.trim().startsWith("[") ? parseJsonList(text) : text.split(",").map((item) => item.trim());
   if (items === undefined) {
     return buildParseFailure(`is ${quote(text)}; write the domains separated by commas, or as a JSON array of strings`);

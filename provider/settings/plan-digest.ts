@@ -11,8 +11,8 @@ export interface DigestedChange {
 }
 
 interface DigestedState extends EntryState {
-  readonly by?: string | undefined;
-  readonly at?: string | undefined;
+  readonly createdBy?: string | undefined;
+  readonly createdAt?: string | undefined;
 }
 
 export interface PlanDigestParts {
@@ -62,5 +62,5 @@ export function hashJson(data: unknown): string {
 }
 
 function encodeState(state: DigestedState | undefined): readonly unknown[] | null {
-  return state === undefined ? null : [...getComparableValues(state), state.by ?? "", state.at ?? ""];
+  return state === undefined ? null : [...getComparableValues(state), state.createdBy ?? "", state.createdAt ?? ""];
 }

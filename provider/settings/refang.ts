@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parse as parseHost } from "tldts";
-import { type EntryValue, type Parsed, parseEntryValue, suggestValue } from "./entry-value";
+import { type EntryValue, type ParseResult, parseEntryValue, suggestValue } from "./entry-value";
 import { quote } from "./text";
 
 export interface RefangedValue extends EntryValue {
@@ -16,7 +16,7 @@ export interface RefangedValue extends EntryValue {
  * Rejects ambiguous text with the reason: a range of addresses, a mailbox followed by a path, a URL without https:// that has an @ in its
  * path.
  */
-export function refang(input: string): Parsed<RefangedValue> {
+export function refang(input: string): ParseResult<RefangedValue> {
   const text = input.trim();
   const exact = parseEntryValue(text);
   if (exact.ok && exact.value.entryType === "email_address" && startsLikeUrl(text)) {

@@ -31,7 +31,7 @@ export interface FleetWorkload {
 /** The fleet that a workload reads. */
 export interface BenchFleet {
   readonly targets: Targets["targets"];
-  readonly reach: RequestContext;
+  readonly requestContext: RequestContext;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
       EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
     };
     const { targets } = readTargets("tenants.yaml");
-    const fleet = { targets, reach: { environment, getTokens: () => UNLIMITED_REQUESTS } };
+    const fleet = { targets, requestContext: { environment, getTokens: () => UNLIMITED_REQUESTS } };
     const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
@@ -94,13 +94,13 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
  * @returns the number of rows read
  */
 export async function readLists(
-  { targets, reach }: BenchFleet,
+  { targets, requestContext }: BenchFleet,
   concurrency: number,
   withVips: boolean,
 ): Promise<number> {
   let rows = 0;
   await readEachTenant(targets, {
-    reach,
+    requestContext,
     concurrency,
     read: async (client) =>
       await Promise.all([

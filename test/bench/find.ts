@@ -9,9 +9,9 @@ export async function findReport(): Promise<string> {
   const matcher = new Matcher(parseQueries([deniedDomain(7)]));
   return await compareWithReadings("find", {
     readsVips: false,
-    work: async ({ targets, reach }) => {
-      const found = await findInFleet(matcher, targets, { reach, concurrency: CONCURRENCY });
-      return found.filter(({ found: [one] }) => one?.state === "agrees").length;
+    work: async ({ targets, requestContext }) => {
+      const found = await findInFleet(matcher, targets, { requestContext, concurrency: CONCURRENCY });
+      return found.filter(({ matches: [one] }) => one?.state === "agrees").length;
     },
   });
 }

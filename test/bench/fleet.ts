@@ -7,9 +7,9 @@ const today = new Date().toISOString().slice(0, 10);
 export async function fleetReport(): Promise<string> {
   return await compareWithReadings("fleet status", {
     readsVips: true,
-    work: async ({ targets, reach }) => {
+    work: async ({ targets, requestContext }) => {
       const about = { file: "tenants.yaml", project: "bench", lastApplied: undefined, today, until: today };
-      const { tenants } = await readFleetStatus(targets, { ...about, reach, concurrency: CONCURRENCY });
+      const { tenants } = await readFleetStatus(targets, { ...about, requestContext, concurrency: CONCURRENCY });
       return tenants.filter(({ syncStatus }) => syncStatus === "in-sync").length;
     },
   });

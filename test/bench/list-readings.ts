@@ -9,5 +9,5 @@ import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.j
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const { targets } = readTargets("tenants.yaml");
-const reach = { environment: process.env, getTokens: () => UNLIMITED_REQUESTS };
-console.log(await readLists({ targets, reach }, Number(process.argv[2]), true));
+const requestContext = { environment: process.env, getTokens: () => UNLIMITED_REQUESTS };
+console.log(await readLists({ targets, requestContext }, Number(process.argv[2]), true));

@@ -158,7 +158,11 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
   for (const { name, rollout, summary } of await database.query(
     "SELECT name, rollout, summary FROM rollout_tenants WHERE state = 'pending'",
   )) {
-    const { identity: _identity, lasting: _lasting, ...rest } = JSON.parse(String(summary)) as Record<string, unknown>;
+    const {
+      identity: _identity,
+      stableIdentity: _stableIdentity,
+      ...rest
+    } = JSON.parse(String(summary)) as Record<string, unknown>;
     await database.query("UPDATE rollout_tenants SET summary = $3 WHERE name = $1 AND rollout = $2", [
       String(name),
       String(rollout),

@@ -111,7 +111,7 @@ describe("tenant name reused for another company", () => {
   it("is skipped by a rollback with exit code 2", async () => {
     await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
     const plan = await fleet.rollout("rollback", id);
-    expect(unfolded(plan.output)).toMatch(/t0, since .*: its key opens another tenant of the service/);
+    expect(unfolded(plan.output)).toMatch(/t0, since .*: its key belongs to another tenant of the service/);
     const back = await fleet.rollout("rollback", id, "--yes");
     expect([back.code, listStartedTenants(back), writes()], back.output).toEqual([2, ["t1"], ["t1"]]);
     expect(fleet.holds("t2")).toEqual(OTHERS);

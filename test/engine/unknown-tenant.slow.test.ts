@@ -88,7 +88,7 @@ describe("key of a tenant that no rollout read", () => {
     const rolledBack = await run(fleet, wrong, "rollout", "rollback", "--yes");
     expect(rolledBack.code, rolledBack.output).toBe(2);
     expect(rolledBack.report().skipped).toMatchObject([
-      { name: "t1", reason: expect.stringContaining("its key opens another tenant of the service") },
+      { name: "t1", reason: expect.stringContaining("its key belongs to another tenant of the service") },
     ]);
     expect(rolledBack.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
     const written = new Set(writesOf(fleet).map((write) => write.split(" ")[0]));
@@ -127,7 +127,7 @@ it("refuses an empty tenant instead of the planned one on resume and rollback", 
   }
   const rolledBack = await run(fleet, blank, "rollout", "rollback", "--yes");
   expect(rolledBack.report().skipped, rolledBack.output).toMatchObject([
-    { name: "t1", reason: expect.stringContaining("its key opens another tenant of the service") },
+    { name: "t1", reason: expect.stringContaining("its key belongs to another tenant of the service") },
   ]);
   expect(fleet.holds("blank")).toEqual([]);
   expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny evil1.example"]);

@@ -162,8 +162,8 @@ const warned: PlanChange = {
   before: {
     list: "deny",
     comment: "Too many",
-    by: "tomas.lindqvist@acme.example",
-    at: "2024-03-02T10:00:00Z",
+    createdBy: "tomas.lindqvist@acme.example",
+    createdAt: "2024-03-02T10:00:00Z",
   },
   after: { list: "allow", comment: "Marketing reads it" },
   owner: "Olivia Park",
@@ -236,8 +236,8 @@ const calmChanges: readonly PlanChange[] = [
     entryType: "domain",
     verdictScope: "global",
     sign: "remove",
-    before: { list: "allow", comment: "Contract 2021-7", by: "console", at: "2021-05-04T09:00:00Z" },
-    why: "expired on 2026-10-31",
+    before: { list: "allow", comment: "Contract 2021-7", createdBy: "console", createdAt: "2021-05-04T09:00:00Z" },
+    reason: "expired on 2026-10-31",
     expires: "2026-10-31",
     place: { file: FILE, line: 18, column: 5 },
     findings: [],
@@ -267,8 +267,8 @@ const calmChanges: readonly PlanChange[] = [
     key: "walter.finch@acme.example",
     value: "walter.finch@acme.example",
     sign: "remove",
-    before: { comment: "President, Americas", by: "dana.reyes@acme.example", at: "2023-01-09T09:00:00Z" },
-    why: "no longer declared",
+    before: { comment: "President, Americas", createdBy: "dana.reyes@acme.example", createdAt: "2023-01-09T09:00:00Z" },
+    reason: "no longer declared",
     findings: [],
     evidence: quiet,
     alarm: "none",
@@ -285,15 +285,15 @@ const unmanaged: readonly UnmanagedItem[] = [
     before: {
       list: "allow",
       comment: "by hand",
-      by: "tomas.lindqvist@acme.example",
-      at: "2026-11-02T14:00:00Z",
+      createdBy: "tomas.lindqvist@acme.example",
+      createdAt: "2026-11-02T14:00:00Z",
     },
   },
   {
     kind: "vip",
     key: "ceo-office@acme.example",
     value: "ceo-office@acme.example",
-    before: { by: "directory", at: "2025-02-03T04:05:06Z" },
+    before: { createdBy: "directory", createdAt: "2025-02-03T04:05:06Z" },
   },
 ];
 
@@ -444,7 +444,7 @@ export function planOf(text: string): Plan {
     place,
     subject: { kind: "entry", key: text },
   };
-  const standing = { list: "allow", comment: text, acceptRisk: text, by: text, at: text } as const;
+  const standing = { list: "allow", comment: text, acceptRisk: text, createdBy: text, createdAt: text } as const;
   const example = { id: text, time: text, sender: text, recipient: text, subject: text, verdict: text };
   const change: PlanChange = {
     kind: "entry",
@@ -455,7 +455,7 @@ export function planOf(text: string): Plan {
     sign: "change",
     before: { ...standing, list: "deny", comment: `${text}, before` },
     after: standing,
-    why: text,
+    reason: text,
     ticket: text,
     owner: text,
     approvedBy: text,

@@ -150,7 +150,8 @@ function describePlanDifferences(reviewedPlan: Plan, currentPlan: Plan): string[
       // A recreated entry names its creator, so the note about an unknown author would be wrong.
       const isSameEntry =
         reviewedChange.before !== undefined && formatCreation(reviewedChange.before) === formatCreation(change.before);
-      const creatorText = change.before?.by === undefined ? "" : `, created by ${sanitizeLine(change.before.by)}`;
+      const creatorText =
+        change.before?.createdBy === undefined ? "" : `, created by ${sanitizeLine(change.before.createdBy)}`;
       const authorText =
         change.before !== undefined && isSameEntry ? `${creatorText}; ${UNKNOWN_AUTHOR_TEXT}` : creatorText;
       return [
@@ -193,8 +194,10 @@ function describeEvadedRemovals(reviewedPlan: Plan, currentPlan: Plan): string[]
 }
 
 function formatCreation(state: PlanEntryState | undefined): string {
-  const { by, at } = state ?? {};
-  return sanitizeLine(`${by === undefined ? "" : ` by ${by}`}${at === undefined ? "" : ` on ${at}`}`);
+  const { createdBy, createdAt } = state ?? {};
+  return sanitizeLine(
+    `${createdBy === undefined ? "" : ` by ${createdBy}`}${createdAt === undefined ? "" : ` on ${createdAt}`}`,
+  );
 }
 
 function formatResultingState({ sign, after }: PlanChange): string {

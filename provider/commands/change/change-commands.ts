@@ -89,7 +89,7 @@ export function createMoveCommand(): Command {
       wrapAction(async (values: string[], options: ChangeOptions) => {
         const { to = "deny", scope } = options;
         const change = {
-          do: "move",
+          action: "move",
           to,
           values: readValues(values),
           metadata: getMetadata(options),
@@ -144,7 +144,7 @@ export function buildAddChange(list: ListName, values: readonly string[], option
     throw new ConfigurationError("A VIP is never rejected as risky; omit --accept-risk.");
   }
   return {
-    do: "add",
+    action: "add",
     section,
     values: readValues(values),
     metadata: getMetadata(options),
@@ -156,12 +156,12 @@ export function buildExistingChange(
   action: "remove" | "extend" | "keep",
   values: readonly string[],
   options: ChangeOptions,
-): Extract<ListChange, { do: "remove" | "extend" | "keep" }> {
+): Extract<ListChange, { action: "remove" | "extend" | "keep" }> {
   const { list, scope } = options;
   const section = list === "vip" ? "vips" : list;
   const details = getMetadata(options);
   return {
-    do: action,
+    action,
     values: readValues(values),
     metadata: details,
     ...(section && { section }),

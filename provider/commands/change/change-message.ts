@@ -9,7 +9,7 @@ export function buildChangeMessage(change: ListChange, steps: readonly ChangeSte
   const [first] = pendingSteps;
   const { ticket, comment, expires } = change.metadata;
   const review = "reviewed" in change ? change.reviewed : undefined;
-  const action = change.do === "add" && first !== undefined ? first.description.split(" ")[0] : change.do;
+  const action = change.action === "add" && first !== undefined ? first.description.split(" ")[0] : change.action;
   const summary =
     pendingSteps.length === 1 && first !== undefined
       ? first.description

@@ -84,3 +84,7 @@ function formatDeclaredExpiry(expires: string | undefined): string {
 export function getDeclarationValue(declaration: DeclaredItem): string {
   return declaration.kind === "vip" ? declaration.email : declaration.value;
 }
+
+export function addArticle(text: string): string {
+  return `${text.startsWith("a") ? "an" : "a"} ${text}`;
+}

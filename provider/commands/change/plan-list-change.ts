@@ -2,7 +2,7 @@ import type { FileEdit } from "../../files/edit-files";
 import { type ElementFieldName, isKeptOnMove, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
-import type { Section, SettingsElement } from "../../files/settings-editor";
+import type { SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import {
   type ChangeStep,
@@ -18,13 +18,14 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { RefangedValue } from "../../settings/refang";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
-import { DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
+import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
+import { formatExpiry, getComparableExpiry } from "./expiry";
 
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];
   readonly edits: readonly FileEdit[];
   /** The reasons why the files don't allow the change. If there are any, nothing is written. */
-  readonly refusals: readonly string[];
+  readonly rejections: readonly string[];
 }
 
 /**
@@ -36,63 +37,73 @@ export interface ListChangePlan {
 export function planListChange(
   settings: Settings,
   change: ListChange,
-  has: (file: string, section: Section) => boolean,
+  hasSection: (file: string, section: SectionName) => boolean,
 ): ListChangePlan {
-  const work = new ListChangePlanner(settings, has);
-  const once = new Map(change.values.map((value) => [value.canonical, value]));
-  for (const value of once.values()) {
-    if (change.do === "add") work.add(change, value);
-    else work.changeExisting(change, value);
+  const planner = new ListChangePlanner(settings, hasSection);
+  const uniqueValues = new Map(change.values.map((value) => [value.canonical, value]));
+  for (const value of uniqueValues.values()) {
+    if (change.action === "add") planner.add(change, value);
+    else planner.changeExisting(change, value);
   }
-  return work;
+  return planner;
 }
 
-type InPlaceChange = Extract<ListChange, { do: "remove" | "extend" | "keep" }>;
-type MoveChange = Extract<ListChange, { do: "move" }>;
+type InPlaceChange = Extract<ListChange, { action: "remove" | "extend" | "keep" }>;
+type MoveChange = Extract<ListChange, { action: "move" }>;
 
 class ListChangePlanner implements ListChangePlan {
   readonly steps: ChangeStep[] = [];
   readonly edits: FileEdit[] = [];
-  readonly refusals: string[] = [];
+  readonly rejections: string[] = [];
   readonly #settings: Settings;
   readonly #declarations: DeclarationIndex;
-  readonly #hasSection: (file: string, section: Section) => boolean;
+  readonly #hasSection: (file: string, section: SectionName) => boolean;
   /** The target file for additions to each section, cached after the first search. */
-  readonly #fileBySection = new Map<Section, string>();
+  readonly #fileBySection = new Map<SectionName, string>();
 
-  constructor(settings: Settings, has: (file: string, section: Section) => boolean) {
+  constructor(settings: Settings, hasSection: (file: string, section: SectionName) => boolean) {
     this.#settings = settings;
     this.#declarations = new DeclarationIndex(settings);
-    this.#hasSection = has;
+    this.#hasSection = hasSection;
   }
 
-  add({ section, scope, metadata }: Extract<ListChange, { do: "add" }>, value: RefangedValue): void {
+  add({ section, scope, metadata }: Extract<ListChange, { action: "add" }>, value: RefangedValue): void {
     const name = value.canonical;
     if (section === "vips" && value.entryType !== "email_address") {
-      this.refusals.push(`${quote(value.originalText)} isn't a mailbox, and a VIP must be one`);
+      this.rejections.push(`${quote(value.originalText)} isn't a mailbox, and a VIP must be one`);
       return;
     }
     // The allow list and the deny list exclude each other, even for different scopes.
-    const isSame = (one: DeclaredItem): boolean =>
-      one.kind === "vip"
+    const isSame = (item: DeclaredItem): boolean =>
+      item.kind === "vip"
         ? section === "vips"
-        : section !== "vips" && (one.list !== section || getVerdictScope(one) === resolveScope(scope));
-    const there = this.#declarations.getActive(name).find(isSame);
-    if (there !== undefined && getSection(there) !== section) {
-      this.refusals.push(`there is ${addArticle(formatDeclaration(there))}; ${this.#formatMoveAdvice(there, section)}`);
+        : section !== "vips" && (item.list !== section || getVerdictScope(item) === resolveScope(scope));
+    const existing = this.#declarations.getActive(name).find(isSame);
+    if (existing !== undefined && getSection(existing) !== section) {
+      this.rejections.push(
+        `there is ${addArticle(formatDeclaration(existing))}; ${this.#formatMoveAdvice(existing, section)}`,
+      );
       return;
     }
-    if (there !== undefined) {
-      const isShort = getComparableExpiry(there.expires) < getComparableExpiry(metadata.expires);
-      const notes = isShort ? [`It expires before that: \`extend ${name} --for\` changes its expiry.`] : [];
-      this.#addStep(value, section, `already declared: ${formatDeclaration(there)}`, notes, undefined, true, isShort);
+    if (existing !== undefined) {
+      const expiresEarlier = getComparableExpiry(existing.expires) < getComparableExpiry(metadata.expires);
+      const notes = expiresEarlier ? [`It expires before that: \`extend ${name} --for\` changes its expiry.`] : [];
+      this.#addStep(
+        value,
+        section,
+        `already declared: ${formatDeclaration(existing)}`,
+        notes,
+        undefined,
+        true,
+        expiresEarlier,
+      );
       return;
     }
     const element = buildElement(section, name, { ...metadata, scope });
     const notes = this.#describeRelated(name, section, scope);
-    for (const ended of this.#declarations.getExpired(name).filter((one) => isSame(one) && this.#isOwn(one))) {
-      notes.push(`It replaces the ${formatDeclaration(ended)}, which has expired.`);
-      this.#remove(ended);
+    for (const expired of this.#declarations.getExpired(name).filter((item) => isSame(item) && this.#isOwn(item))) {
+      notes.push(`It replaces the ${formatDeclaration(expired)}, which has expired.`);
+      this.#remove(expired);
     }
     this.#add(section, element);
     this.#addStep(
@@ -104,156 +115,170 @@ class ListChangePlanner implements ListChangePlan {
     );
   }
 
-  changeExisting(change: Exclude<ListChange, { do: "add" }>, value: RefangedValue): void {
-    const one = this.#findExisting(change, value);
-    if (one === undefined) return;
-    const [name, section] = [excerpt(getDeclarationValue(one), 300), getSection(one)];
-    const notes = [`It is the ${formatDeclaration(one)}.`];
-    if (change.do === "remove") {
-      this.#remove(one);
+  changeExisting(change: Exclude<ListChange, { action: "add" }>, value: RefangedValue): void {
+    const item = this.#findExisting(change, value);
+    if (item === undefined) return;
+    const [name, section] = [excerpt(getDeclarationValue(item), 300), getSection(item)];
+    const notes = [`It is the ${formatDeclaration(item)}.`];
+    if (change.action === "remove") {
+      this.#remove(item);
       if (section === "vips" && this.#settings.lists.vips?.onDelete !== "keep") {
         notes.push(
           "The next `up` excludes this person at the service permanently: detection won't make it a VIP again. `onDelete: keep` under `lists.vips` keeps the VIP.",
         );
       }
       this.#addStep(value, section, `remove the ${getListName(section)} of ${name}`, notes);
-    } else if (change.do === "move" && change.metadata.expires === undefined && this.#isExpired(one)) {
-      this.refusals.push(
-        `the ${formatDeclaration(one)} has expired, and would be expired on the other list too; set --for to its new expiry`,
+    } else if (change.action === "move" && change.metadata.expires === undefined && this.#isExpired(item)) {
+      this.rejections.push(
+        `the ${formatDeclaration(item)} has expired, and would be expired on the other list too; set --for to its new expiry`,
       );
-    } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as MoveChange, notes);
-    else this.#extend(one, value, change as InPlaceChange, notes);
+    } else if (change.action === "move") this.#move(item as DeclaredEntry, value, change as MoveChange, notes);
+    else this.#extend(item, value, change as InPlaceChange, notes);
   }
 
-  #extend(one: DeclaredItem, value: RefangedValue, change: InPlaceChange, notes: string[]): void {
+  #extend(item: DeclaredItem, value: RefangedValue, change: InPlaceChange, notes: string[]): void {
     const { metadata, reviewed } = change;
-    const section = getSection(one);
-    if (metadata.expires !== undefined && getComparableExpiry(metadata.expires) < getComparableExpiry(one.expires)) {
-      notes.push(`Its new expiry is earlier than before${one.expires === undefined ? ": it had none" : ""}.`);
+    const section = getSection(item);
+    if (metadata.expires !== undefined && getComparableExpiry(metadata.expires) < getComparableExpiry(item.expires)) {
+      notes.push(`Its new expiry is earlier than before${item.expires === undefined ? ": it had none" : ""}.`);
     }
-    const named = { action: "set", section, value: getDeclarationValue(one), ...getScopeField(one) } as const;
+    const editTarget = { action: "set", section, value: getDeclarationValue(item), ...getScopeField(item) } as const;
     const before = this.edits.length;
-    for (const [key, to] of Object.entries(metadata)) {
-      if (one[key as keyof DeclaredItem] === to) continue;
-      const edit = { ...named, key: key as ElementFieldName, to: to as string };
-      this.edits.push({ file: one.location.file, edit });
+    for (const [key, newValue] of Object.entries(metadata)) {
+      if (item[key as keyof DeclaredItem] === newValue) continue;
+      const edit = { ...editTarget, key: key as ElementFieldName, newValue: newValue as string };
+      this.edits.push({ file: item.location.file, edit });
     }
     if (reviewed !== undefined) {
-      this.edits.push({ file: one.location.file, edit: { ...named, key: "reviewed", to: reviewed } });
+      this.edits.push({ file: item.location.file, edit: { ...editTarget, key: "reviewed", newValue: reviewed } });
     }
-    const name = `the ${getListName(section)} of ${excerpt(getDeclarationValue(one), 300)}`;
-    const what = change.do === "keep" ? `keep ${name}` : `extend ${name}${formatExpiry(metadata)}`;
-    this.#addStep(value, section, what, notes, undefined, this.edits.length === before);
+    const name = `the ${getListName(section)} of ${excerpt(getDeclarationValue(item), 300)}`;
+    const description = change.action === "keep" ? `keep ${name}` : `extend ${name}${formatExpiry(metadata)}`;
+    this.#addStep(value, section, description, notes, undefined, this.edits.length === before);
   }
 
-  #move(one: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, notes: string[]): void {
-    const { expires, entryType } = one;
-    const kept = Object.fromEntries(TEXT_FIELD_NAMES.filter(isKeptOnMove).map((name) => [name, one[name]]));
-    const scope = getVerdictScope(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
+  #move(item: DeclaredEntry, value: RefangedValue, { to, metadata }: MoveChange, notes: string[]): void {
+    const { expires, entryType } = item;
+    const keptFields = Object.fromEntries(TEXT_FIELD_NAMES.filter(isKeptOnMove).map((name) => [name, item[name]]));
+    const scope = getVerdictScope(item) === DEFAULT_VERDICT_SCOPE ? undefined : item.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
     // These fields justify the entry on its old list, so they don't apply to the new one.
-    const left = [...TEXT_FIELD_NAMES.filter((name) => !isKeptOnMove(name)), "reviewed" as const].filter(
-      (key) => one[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
+    const droppedFields = [...TEXT_FIELD_NAMES.filter((name) => !isKeptOnMove(name)), "reviewed" as const].filter(
+      (key) => item[key] !== undefined && (key === "reviewed" || metadata[key] === undefined),
     );
-    if (left.length > 0) notes.push(`Not moved, because it applies to the old list: ${left.join(", ")}.`);
-    const element = buildElement(to, one.rawValue, { ...kept, type, ...metadata, scope });
-    this.#remove(one);
+    if (droppedFields.length > 0)
+      notes.push(`Not moved, because it applies to the old list: ${droppedFields.join(", ")}.`);
+    const element = buildElement(to, item.rawValue, { ...keptFields, type, ...metadata, scope });
+    this.#remove(item);
     this.#add(to, element);
-    const until = formatExpiry({ ...(expires === undefined ? {} : { expires }), ...metadata });
-    this.#addStep(value, to, `move ${excerpt(one.value, 300)} to the ${to} list${until}`, notes, element);
+    const expiryText = formatExpiry({ ...(expires === undefined ? {} : { expires }), ...metadata });
+    this.#addStep(value, to, `move ${excerpt(item.value, 300)} to the ${to} list${expiryText}`, notes, element);
   }
 
-  /** Returns the declaration that a value refers to. Undefined, with a refusal, if it is missing, ambiguous or not editable here. */
-  #findExisting(change: Exclude<ListChange, { do: "add" }>, { canonical }: RefangedValue): DeclaredItem | undefined {
+  /** Returns the declaration that a value refers to. Undefined, with a rejection, if it is missing, ambiguous or not editable here. */
+  #findExisting(
+    change: Exclude<ListChange, { action: "add" }>,
+    { canonical }: RefangedValue,
+  ): DeclaredItem | undefined {
     const { scope } = change;
     const name = excerpt(canonical, 300);
-    const section = change.do === "move" ? (change.to === "allow" ? "deny" : "allow") : change.section;
-    const isMeant = (one: DeclaredItem): boolean =>
-      (section === undefined || getSection(one) === section) &&
-      (scope === undefined || (one.kind === "entry" && one.verdictScope === scope));
-    const all = this.#declarations.getActive(canonical);
-    const ended = this.#declarations.getExpired(canonical);
-    const near = [...all, ...ended.filter((one) => this.#isOwn(one))].filter(isMeant);
-    // Expired entries of an included file matter only if nothing else matches. They only explain the refusal.
-    const found = near.length > 0 ? near : ended.filter(isMeant);
-    const [one, another] = found;
-    if (one === undefined) {
-      const other = all.map((each) => `there is ${addArticle(formatDeclaration(each))}`);
-      const above = this.#declarations
+    const section = change.action === "move" ? (change.to === "allow" ? "deny" : "allow") : change.section;
+    const isSelected = (item: DeclaredItem): boolean =>
+      (section === undefined || getSection(item) === section) &&
+      (scope === undefined || (item.kind === "entry" && item.verdictScope === scope));
+    const active = this.#declarations.getActive(canonical);
+    const expired = this.#declarations.getExpired(canonical);
+    const candidates = [...active, ...expired.filter((item) => this.#isOwn(item))].filter(isSelected);
+    // Expired entries of an included file matter only if nothing else matches. They only explain the rejection.
+    const matches = candidates.length > 0 ? candidates : expired.filter(isSelected);
+    const [item, secondMatch] = matches;
+    if (item === undefined) {
+      const otherNotes = active.map((each) => `there is ${addArticle(formatDeclaration(each))}`);
+      const coveringNotes = this.#declarations
         .getCoveringEntries(canonical)
         .map((each) => `a broader entry is the ${formatDeclaration(each)}`);
-      const excluded = this.#declarations
+      const exclusionNotes = this.#declarations
         .getExcluded(canonical)
         .map(({ location }) => `it is removed at ${formatLineLocation(location)}`);
-      const where = section === undefined ? "in these files" : `on the ${getListName(section)} list`;
-      const way =
+      const listText = section === undefined ? "in these files" : `on the ${getListName(section)} list`;
+      const hints =
         "reviewed" in change
           ? ["first run `email-security drift --adopt added` to adopt the entries that exist only at the tenant"]
           : [];
-      this.refusals.push([`${name} is not ${where}`, ...other, ...above, ...excluded, ...way].join("; "));
+      this.rejections.push(
+        [`${name} is not ${listText}`, ...otherNotes, ...coveringNotes, ...exclusionNotes, ...hints].join("; "),
+      );
       return undefined;
     }
-    if (another !== undefined) {
-      const isList = found.some((each) => getSection(each) !== getSection(one));
-      const way = isList && change.do !== "move" ? "--list allow, deny or vip" : "--scope";
-      const each = found.map(formatDeclaration).join(" and the ");
-      this.refusals.push(`${name} is declared several times: the ${each}; select one with ${way}`);
+    if (secondMatch !== undefined) {
+      const isList = matches.some((each) => getSection(each) !== getSection(item));
+      const selector = isList && change.action !== "move" ? "--list allow, deny or vip" : "--scope";
+      const declarationsText = matches.map(formatDeclaration).join(" and the ");
+      this.rejections.push(`${name} is declared several times: the ${declarationsText}; select one with ${selector}`);
       return undefined;
     }
-    const foreign = getDeclarationLocations(one).find(({ file }) => !isOwnFile(file, this.#settings));
-    if (!this.#isOwn(one) || (foreign !== undefined && change.do !== "extend" && change.do !== "keep")) {
-      this.refusals.push(this.#formatAlternatives(change, one));
+    const includedLocation = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, this.#settings));
+    if (
+      !this.#isOwn(item) ||
+      (includedLocation !== undefined && change.action !== "extend" && change.action !== "keep")
+    ) {
+      this.rejections.push(this.#formatAlternatives(change, item));
       return undefined;
     }
-    return one;
+    return item;
   }
 
   /** An included file affects other tenants too, so this suggests alternatives. */
-  #formatAlternatives(change: Exclude<ListChange, { do: "add" }>, one: DeclaredItem): string {
-    const section = getSection(one);
-    const [top = this.#settings.file] = this.#settings.files;
-    const name = excerpt(getDeclarationValue(one), 300);
-    const place = getDeclarationLocations(one).find(({ file }) => !isOwnFile(file, this.#settings)) ?? one.location;
-    const command = buildCommandInFile(change, one, place.file);
-    const everywhere = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
-    const end = change.metadata.expires;
-    const here =
-      change.do === "keep"
-        ? `declare it in ${quote(top, 300)} too, with its own \`reviewed\`, for this tenant only`
-        : change.do === "extend"
-          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${end === undefined ? "" : `, expires: ${end}`} }\` under \`${section}:\` in ${quote(top, 300)}, for this tenant only`
-          : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant only${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
-    return `the ${formatDeclaration(one)} is in an included file (${formatLineLocation(place)}); either ${everywhere}, for all tenants that include it, or ${here}`;
+  #formatAlternatives(change: Exclude<ListChange, { action: "add" }>, item: DeclaredItem): string {
+    const section = getSection(item);
+    const [rootFile = this.#settings.file] = this.#settings.files;
+    const name = excerpt(getDeclarationValue(item), 300);
+    const place = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, this.#settings)) ?? item.location;
+    const command = buildCommandInFile(change, item, place.file);
+    const includedFileAdvice = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
+    const expires = change.metadata.expires;
+    const ownFileAdvice =
+      change.action === "keep"
+        ? `declare it in ${quote(rootFile, 300)} too, with its own \`reviewed\`, for this tenant only`
+        : change.action === "extend"
+          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${expires === undefined ? "" : `, expires: ${expires}`} }\` under \`${section}:\` in ${quote(rootFile, 300)}, for this tenant only`
+          : `write \`remove: {${section}: [${name}]}\` in ${quote(rootFile, 300)}, for this tenant only${change.action === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
+    return `the ${formatDeclaration(item)} is in an included file (${formatLineLocation(place)}); either ${includedFileAdvice}, for all tenants that include it, or ${ownFileAdvice}`;
   }
 
-  #formatMoveAdvice(there: DeclaredItem, section: Section): string {
-    const name = excerpt(getDeclarationValue(there), 300);
-    return this.#isOwn(there)
+  #formatMoveAdvice(existing: DeclaredItem, section: SectionName): string {
+    const name = excerpt(getDeclarationValue(existing), 300);
+    return this.#isOwn(existing)
       ? `\`email-security move ${name} --to ${getListName(section)}\` moves it`
-      : this.#formatAlternatives({ do: "move", to: section as "allow" | "deny", values: [], metadata: {} }, there);
+      : this.#formatAlternatives(
+          { action: "move", to: section as "allow" | "deny", values: [], metadata: {} },
+          existing,
+        );
   }
 
-  #describeRelated(name: string, section: Section, scope: string | undefined): string[] {
-    const others = this.#declarations.getActive(name).map((one) => `There is also the ${formatDeclaration(one)}.`);
-    const above = (section === "vips" ? [] : this.#declarations.getCoveringEntries(name)).map((one) =>
-      one.list === section && one.verdictScope === resolveScope(scope)
-        ? `The ${formatDeclaration(one)} covers it already${name.endsWith(`@${getDeclarationValue(one)}`) ? "" : ", presumably; the service's API reference doesn't confirm it"}.`
-        : `A broader entry is the ${formatDeclaration(one)}.`,
+  #describeRelated(name: string, section: SectionName, scope: string | undefined): string[] {
+    const otherNotes = this.#declarations
+      .getActive(name)
+      .map((item) => `There is also the ${formatDeclaration(item)}.`);
+    const coveringNotes = (section === "vips" ? [] : this.#declarations.getCoveringEntries(name)).map((item) =>
+      item.list === section && item.verdictScope === resolveScope(scope)
+        ? `The ${formatDeclaration(item)} covers it already${name.endsWith(`@${getDeclarationValue(item)}`) ? "" : ", presumably; the service's API reference doesn't confirm it"}.`
+        : `A broader entry is the ${formatDeclaration(item)}.`,
     );
-    const out = this.#declarations
+    const exclusionNotes = this.#declarations
       .getExcluded(name)
       .map(
         ({ declaration, location }) =>
           `The ${formatDeclaration(declaration)} is removed at ${formatLineLocation(location)}.`,
       );
-    return [...others, ...above, ...this.#describeCovered(name, section, scope), ...out];
+    return [...otherNotes, ...coveringNotes, ...this.#describeCovered(name, section, scope), ...exclusionNotes];
   }
 
-  #describeCovered(name: string, section: Section, scope: string | undefined): string[] {
+  #describeCovered(name: string, section: SectionName, scope: string | undefined): string[] {
     if (section === "vips") return [];
-    const below = this.#declarations.getCoveredEntries(name);
-    const exceptions = below.filter(({ list }) => list !== section);
-    const redundant = below.filter(
+    const coveredEntries = this.#declarations.getCoveredEntries(name);
+    const exceptions = coveredEntries.filter(({ list }) => list !== section);
+    const redundant = coveredEntries.filter(
       ({ list, verdictScope }) => list === section && verdictScope === resolveScope(scope),
     );
     return [
@@ -270,27 +295,27 @@ class ListChangePlanner implements ListChangePlan {
     return isOwnFile(location.file, this.#settings);
   }
 
-  #isExpired(one: DeclaredItem): boolean {
-    return this.#declarations.getExpired(getDeclarationValue(one)).includes(one);
+  #isExpired(item: DeclaredItem): boolean {
+    return this.#declarations.getExpired(getDeclarationValue(item)).includes(item);
   }
 
-  #add(section: Section, element: SettingsElement): void {
+  #add(section: SectionName, element: SettingsElement): void {
     let file = this.#fileBySection.get(section);
     if (file === undefined) {
-      file = findOwnFile(section, this.#settings, (one) => this.#hasSection(one, section));
+      file = findOwnFile(section, this.#settings, (item) => this.#hasSection(item, section));
       this.#fileBySection.set(section, file);
     }
     this.edits.push({ file, edit: { action: "add", section, element } });
   }
 
-  #remove(one: DeclaredItem): void {
+  #remove(item: DeclaredItem): void {
     // Several of the tenant's own files may declare the same entry.
-    for (const file of new Set(getDeclarationLocations(one).map((place) => place.file))) {
+    for (const file of new Set(getDeclarationLocations(item).map((place) => place.file))) {
       const edit = {
         action: "remove",
-        section: getSection(one),
-        value: getDeclarationValue(one),
-        ...getScopeField(one),
+        section: getSection(item),
+        value: getDeclarationValue(item),
+        ...getScopeField(item),
       } as const;
       this.edits.push({ file, edit });
     }
@@ -298,7 +323,7 @@ class ListChangePlanner implements ListChangePlan {
 
   #addStep(
     value: RefangedValue,
-    section: Section,
+    section: SectionName,
     description: string,
     notes: readonly string[],
     element?: SettingsElement,
@@ -321,23 +346,23 @@ const MAX_LISTED_ENTRIES = 3;
 
 function formatFirstDeclarations(entries: readonly DeclaredItem[]): string {
   const more = entries.length - MAX_LISTED_ENTRIES;
-  const texts = entries.slice(0, MAX_LISTED_ENTRIES).map((one) => `the ${formatDeclaration(one)}`);
+  const texts = entries.slice(0, MAX_LISTED_ENTRIES).map((item) => `the ${formatDeclaration(item)}`);
   return `${texts.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
 /** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */
 function buildCommandInFile(
-  change: Exclude<ListChange, { do: "add" }>,
-  one: DeclaredItem,
+  change: Exclude<ListChange, { action: "add" }>,
+  item: DeclaredItem,
   file: string,
 ): string | undefined {
   const { expires } = change.metadata;
   const words = [
     "email-security",
     ...getSubcommand(change),
-    getDeclarationValue(one),
-    ...(change.do === "move" ? ["--to", change.to] : []),
-    ...(change.do !== "move" && change.section !== undefined ? ["--list", getListName(change.section)] : []),
+    getDeclarationValue(item),
+    ...(change.action === "move" ? ["--to", change.to] : []),
+    ...(change.action !== "move" && change.section !== undefined ? ["--list", getListName(change.section)] : []),
     ...(change.scope === undefined ? [] : ["--scope", change.scope]),
     ...(expires === undefined ? [] : ["--for", expires]),
     ...("reviewed" in change && change.reviewed?.reason !== undefined ? ["--reason", change.reviewed.reason] : []),
@@ -348,41 +373,27 @@ function buildCommandInFile(
   return sanitizeLine(command) === command ? command : undefined;
 }
 
-function getSubcommand(change: Exclude<ListChange, { do: "add" }>): string[] {
-  if (change.do !== "keep" && !("reviewed" in change)) return [change.do];
-  return ["review", change.do === "remove" ? "drop" : change.do];
+function getSubcommand(change: Exclude<ListChange, { action: "add" }>): string[] {
+  if (change.action !== "keep" && !("reviewed" in change)) return [change.action];
+  return ["review", change.action === "remove" ? "drop" : change.action];
 }
 
 function buildElement(
-  section: Section,
+  section: SectionName,
   value: string,
-  facts: { readonly [Name in keyof SettingsElement]?: SettingsElement[Name] | undefined } | EntryMetadata,
+  fields: { readonly [Name in keyof SettingsElement]?: SettingsElement[Name] | undefined } | EntryMetadata,
 ): SettingsElement {
-  return omitUndefined({ [section === "vips" ? "email" : "value"]: value, ...facts }) as SettingsElement;
+  return omitUndefined({ [section === "vips" ? "email" : "value"]: value, ...fields }) as SettingsElement;
 }
 
-function getScopeField(one: DeclaredItem): { readonly scope?: string } {
-  return one.kind === "vip" ? {} : { scope: one.verdictScope };
+function getScopeField(item: DeclaredItem): { readonly scope?: string } {
+  return item.kind === "vip" ? {} : { scope: item.verdictScope };
 }
 
-function getVerdictScope(one: DeclaredItem): string | undefined {
-  return one.kind === "vip" ? undefined : one.verdictScope;
+function getVerdictScope(item: DeclaredItem): string | undefined {
+  return item.kind === "vip" ? undefined : item.verdictScope;
 }
 
 function resolveScope(scope: string | undefined): string {
   return scope ?? DEFAULT_VERDICT_SCOPE;
-}
-
-function addArticle(text: string): string {
-  return `${text.startsWith("a") ? "an" : "a"} ${text}`;
-}
-
-function formatExpiry({ expires }: Pick<EntryMetadata, "expires">): string {
-  if (expires === undefined) return "";
-  return expires === "never" ? " without an expiry date" : ` until ${expires}`;
-}
-
-/** Returns a date for comparison. An entry without an expiry sorts after all dates. */
-function getComparableExpiry(expires: string | undefined): string {
-  return expires === undefined || expires === "never" ? "9999" : expires;
 }

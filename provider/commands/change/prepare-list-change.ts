@@ -4,7 +4,7 @@ import { type Finding, formatFinding } from "../../files/finding";
 import { checkSettings } from "../../files/lint";
 import { inspectSettings, readSettings, type SettingsReadOptions } from "../../files/read-settings";
 import { createFileReader } from "../../files/read-source";
-import type { Section } from "../../files/settings-editor";
+import type { SectionName } from "../../files/settings-editor";
 import type { Settings } from "../../files/settings-model";
 import { createCachingYamlReader, type YamlReader } from "../../files/yaml-source";
 import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
@@ -50,10 +50,10 @@ export function prepareListChange(
   // Cross-entry checks run later, on the edited files.
   const settings = readSettings(file, { ...options, shouldCrossCheck: false });
   const { tenantDomains: ownDomains } = settings;
-  const containsSection = (path: string, section: Section): boolean =>
+  const containsSection = (path: string, section: SectionName): boolean =>
     hasSection(path, section, readFile, readCachedYaml);
-  const { steps, edits, refusals } = planListChange(settings, change, containsSection);
-  if (refusals.length > 0) throw new ChangeRefusedError(refusals);
+  const { steps, edits, rejections } = planListChange(settings, change, containsSection);
+  if (rejections.length > 0) throw new ChangeRefusedError(rejections);
   const files = editFiles(edits, readFile, readCachedYaml);
   if (files.length === 0) return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, isStale };
   const editedOptions = { ...options, readFile: createOverlayReader(files, readFile) };
@@ -146,11 +146,16 @@ function formatRemedyOption({ code }: Finding, change: ListChange): string {
   const isRisk = /^(?:allow|deny)-/.test(code);
   const flag = isRisk ? "--accept-risk with the reason, if it is intended" : REMEDY_OPTIONS[code];
   if (flag === undefined) return "";
-  const isExpiryOption = change.do === "keep" && flag.startsWith("--for");
+  const isExpiryOption = change.action === "keep" && flag.startsWith("--for");
   return `\n  ${isExpiryOption ? "Use `review extend` with" : "Give"} ${flag}.`;
 }
 
-function hasSection(file: string, section: Section, readFile: (path: string) => string, readYaml: YamlReader): boolean {
+function hasSection(
+  file: string,
+  section: SectionName,
+  readFile: (path: string) => string,
+  readYaml: YamlReader,
+): boolean {
   const text = readFile(file);
   // Try a regular expression first, because parsing a long file is slow.
   if (new RegExp(`^${section}:`, "m").test(text)) return true;

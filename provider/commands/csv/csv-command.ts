@@ -7,7 +7,7 @@ import { writeOutputs } from "../../cli/output/write-outputs";
 import { readStdin } from "../../cli/standard-input";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles } from "../../cli/write-options";
-import type { Section } from "../../files/settings-editor";
+import type { SectionName } from "../../files/settings-editor";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import { LIST_NAMES, type ListName } from "../change/change-options";
@@ -75,7 +75,7 @@ interface CsvImportOptions {
 
 async function importTable(table: string, { to, list, ...options }: CsvImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("./csv-import.js");
-  const section: Section | undefined = list === "vip" ? "vips" : list;
+  const section: SectionName | undefined = list === "vip" ? "vips" : list;
   const bytes = table === "-" ? readStdin(MAX_BYTES) : readFileSync(table);
   using locks = options.dryRun ? undefined : await lockFiles([to]);
   const { added, unchanged, differences, ignoredColumns } = importCsv(bytes, to, {

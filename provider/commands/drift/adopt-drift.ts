@@ -95,8 +95,8 @@ function getFailureMessage(error: EmailSecurityError): string {
 }
 
 function assertExpectedTenant({ items, unchanged, host }: Drift): void {
-  const missing = items.filter(({ what }) => what === "missing").length;
-  if (missing < MIN_EVIDENCE || unchanged > 0 || items.some(({ what }) => what === "changed")) return;
+  const missing = items.filter(({ driftKind }) => driftKind === "missing").length;
+  if (missing < MIN_EVIDENCE || unchanged > 0 || items.some(({ driftKind }) => driftKind === "changed")) return;
   throw new OtherTenantError(
     `Of the ${missing} that the files declare, the tenant at ${quote(host)} holds none, so that what it holds is another tenant's, as it seems. No file was changed. Check whose key it is; where the files were never applied to this tenant, apply them first, or begin with \`email-security export\`.`,
   );

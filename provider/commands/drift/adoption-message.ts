@@ -40,14 +40,14 @@ export function formatAdoptionCounts(steps: readonly AdoptionStep[]): string {
 /** Returns a short name of a step: `deny evil.example`. */
 export function formatAdoptionStepName({ items }: AdoptionStep): string {
   const item = items.at(-1);
-  const list = item?.kind === "vip" ? "VIP" : (item?.there ?? item?.declared)?.list;
+  const list = item?.kind === "vip" ? "VIP" : (item?.actual ?? item?.declared)?.list;
   return `${list} ${excerpt(item?.value ?? "", 300)}`;
 }
 
 function formatAdoptStep(step: AdoptionStep): string {
-  const { by, at } = step.items.at(-1)?.there ?? {};
-  const authorText = by === undefined ? "" : ` by ${excerpt(by)}`;
-  const dateText = at === undefined ? "" : ` on ${excerpt(at)}`;
+  const { createdBy, createdAt } = step.items.at(-1)?.actual ?? {};
+  const authorText = createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`;
+  const dateText = createdAt === undefined ? "" : ` on ${excerpt(createdAt)}`;
   const creationText = authorText + dateText === "" ? "" : `, created${authorText}${dateText}`;
   const lossText = step.lost === undefined ? "" : `; ${step.lost}`;
   return `- ${step.driftKind} ${formatAdoptionStepName(step)}${creationText}${lossText}`;

@@ -199,7 +199,7 @@ async function adoptAndWrite(
     unadopted,
     ({ item }) => getDriftTransition(item),
     ({ item, reason }) =>
-      `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(reason, 1_000)}.`,
+      `Not adopted: ${(item.actual ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(reason, 1_000)}.`,
     "`email-security drift` shows all of them",
   );
   const handledItems = new Set([...steps.flatMap(({ items }) => items), ...unadopted.map(({ item }) => item)]);
@@ -207,7 +207,7 @@ async function adoptAndWrite(
   const unmanagedCount = otherItems.filter((item) => isUnmanagedItem(item, settings)).length;
   const revertedCount = otherItems.length - unmanagedCount;
   if (revertedCount > 0) {
-    const hasAdoptable = otherItems.some((item) => item.what === "changed" || item.what === "missing");
+    const hasAdoptable = otherItems.some((item) => item.driftKind === "changed" || item.driftKind === "missing");
     const advice = hasAdoptable ? "; `--adopt changed,removed --stack NAME` adopts them into the files" : "";
     log(`${revertedCount} more differ from the declaration: the next \`pulumi up --refresh\` reverts them${advice}.`);
   }

@@ -94,20 +94,20 @@ function renderMarkdownItem(item: DriftItem): string {
 /** Returns the sections, and the items in each, the most dangerous first. */
 function groupByDifference({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
   const byDanger = sortByDanger(items, getDriftTransition);
-  const differences = new Set(byDanger.map(({ what }) => what));
+  const differences = new Set(byDanger.map(({ driftKind }) => driftKind));
   return [...differences].map(
-    (difference) => [SECTION_TITLES[difference], byDanger.filter((item) => item.what === difference)] as const,
+    (difference) => [SECTION_TITLES[difference], byDanger.filter((item) => item.driftKind === difference)] as const,
   );
 }
 
-function formatSource({ file, host, at }: Drift): string {
-  return `${sanitizeLine(file)} at ${sanitizeLine(host)}, read on ${formatMinute(at).join("")}`;
+function formatSource({ file, host, readAt }: Drift): string {
+  return `${sanitizeLine(file)} at ${sanitizeLine(host)}, read on ${formatMinute(readAt).join("")}`;
 }
 
 function formatDriftSummary({ items, unchanged }: Drift): string {
   if (items.length === 0) return `No drift. ${unchanged} unchanged.`;
   const countTexts = DIFFERENCES.flatMap((difference) => {
-    const count = items.filter((item) => item.what === difference).length;
+    const count = items.filter((item) => item.driftKind === difference).length;
     return count === 0 ? [] : [`${count} ${difference}`];
   });
   return `Drift: ${countTexts.join(", ")}. ${unchanged} unchanged.`;
@@ -121,8 +121,8 @@ function formatDriftItemName(item: DriftItem): string {
   return `${getItemListName(item)} ${excerpt(value, 300)}${unicodeText}${scope}`;
 }
 
-function getItemListName({ kind, there, declared }: DriftItem): string {
-  return kind === "vip" ? "VIP" : ((there ?? declared)?.list ?? "");
+function getItemListName({ kind, actual, declared }: DriftItem): string {
+  return kind === "vip" ? "VIP" : ((actual ?? declared)?.list ?? "");
 }
 
 interface DriftDetail {
@@ -132,28 +132,36 @@ interface DriftDetail {
 }
 
 /** Describes the details of an item, one attribute each: `comment: "declared" → "actual"`. */
-function describeDriftItem({ what, there, declared, place, why, kind, movedBy }: DriftItem): DriftDetail[] {
+function describeDriftItem({
+  driftKind,
+  actual,
+  declared,
+  place,
+  reason,
+  kind,
+  changedSide,
+}: DriftItem): DriftDetail[] {
   const details: DriftDetail[] = [];
-  if (there !== undefined && declared !== undefined) {
-    if (there.list !== declared.list) details.push({ label: "list", text: `${declared.list} → ${there.list}` });
-    for (const [name, actualText, declaredText] of findDifferingTexts(there, declared))
+  if (actual !== undefined && declared !== undefined) {
+    if (actual.list !== declared.list) details.push({ label: "list", text: `${declared.list} → ${actual.list}` });
+    for (const [name, actualText, declaredText] of findDifferingTexts(actual, declared))
       details.push({ label: name, text: `${formatOptionalText(declaredText)} → ${formatOptionalText(actualText)}` });
   } else {
-    for (const [name, actualText] of getDetailTexts(there ?? {}))
+    for (const [name, actualText] of getDetailTexts(actual ?? {}))
       details.push({ label: name, text: quote(actualText, 300) });
   }
-  if (there?.by !== undefined || there?.at !== undefined) {
-    const authorText = there.by === undefined ? [] : [`by ${excerpt(there.by)}`];
-    const dateText = there.at === undefined ? [] : [`on ${excerpt(there.at)}`];
+  if (actual?.createdBy !== undefined || actual?.createdAt !== undefined) {
+    const authorText = actual.createdBy === undefined ? [] : [`by ${excerpt(actual.createdBy)}`];
+    const dateText = actual.createdAt === undefined ? [] : [`on ${excerpt(actual.createdAt)}`];
     // With the stack's state, the author of the change is known, and a later line shows it.
-    const isAuthorUnknown = what === "changed" && movedBy === undefined;
+    const isAuthorUnknown = driftKind === "changed" && changedSide === undefined;
     const authorNote = isAuthorUnknown ? "; the service doesn't report later changes" : "";
     details.push({
       label: kind === "vip" ? "added" : "created",
       text: `${[...authorText, ...dateText].join(" ")}${authorNote}`,
     });
   }
-  if (why !== undefined) details.push({ label: "reason", text: why });
+  if (reason !== undefined) details.push({ label: "reason", text: reason });
   if (place !== undefined) details.push({ label: "declared", text: formatLineLocation(place) });
   return details;
 }

@@ -9,7 +9,7 @@ import {
 } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
 import { findOwnFile, isOwnFile } from "../../files/own-file";
-import type { Edit, Section, SettingsElement } from "../../files/settings-editor";
+import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
@@ -57,33 +57,33 @@ export interface AdoptionPlan {
 export function planAdoption(
   items: readonly DriftItem[],
   settings: Settings,
-  what: ReadonlySet<AdoptableKind>,
+  kinds: ReadonlySet<AdoptableKind>,
   readFile: (path: string) => string,
 ): AdoptionPlan {
-  const work = new AdoptionPlanner(settings, what, readFile);
+  const work = new AdoptionPlanner(settings, kinds, readFile);
   const others = Map.groupBy(
-    items.filter((item) => item.what === "added" && item.kind === "entry"),
+    items.filter((item) => item.driftKind === "added" && item.kind === "entry"),
     isSameEntryValue,
   );
   const rescoped = new Set<DriftItem>();
   for (const item of items) {
-    if (item.what !== "missing") continue;
+    if (item.driftKind !== "missing") continue;
     const [other, another] = others.get(isSameEntryValue(item)) ?? [];
     if (other === undefined || another !== undefined || rescoped.has(other)) continue;
     if (work.rescope(item, other)) rescoped.add(item).add(other);
   }
   for (const item of items) {
     if (rescoped.has(item)) continue;
-    if (item.what === "added") work.add(item);
-    else if (item.what === "changed") work.change(item);
-    else if (item.what === "missing") work.remove(item);
+    if (item.driftKind === "added") work.add(item);
+    else if (item.driftKind === "changed") work.change(item);
+    else if (item.driftKind === "missing") work.remove(item);
   }
   return work;
 }
 
 /** Returns a key that ignores the scope: it is the same for entries with the same value and list. */
-function isSameEntryValue({ kind, value, entryType, there, declared }: DriftItem): string {
-  return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
+function isSameEntryValue({ kind, value, entryType, actual, declared }: DriftItem): string {
+  return JSON.stringify([kind, entryType, value, (actual ?? declared)?.list]);
 }
 
 type Declaration = DeclaredEntry | DeclaredVip;
@@ -94,14 +94,14 @@ class AdoptionPlanner implements AdoptionPlan {
   readonly #settings: Settings;
   readonly #kinds: ReadonlySet<AdoptableKind>;
   readonly #ownDomains: OwnDomains;
-  readonly #getTargetFile: (section: Section) => string;
+  readonly #getTargetFile: (section: SectionName) => string;
   readonly #declarations: ReadonlyMap<string, Declaration>;
   readonly #entriesByValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
 
-  constructor(settings: Settings, what: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
+  constructor(settings: Settings, kinds: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
     this.#settings = settings;
-    this.#kinds = what;
+    this.#kinds = kinds;
     this.#ownDomains = new OwnDomains(settings.ownDomains);
     this.#getTargetFile = createFileSelector(settings, readFile);
     this.#declarations = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
@@ -114,8 +114,8 @@ class AdoptionPlanner implements AdoptionPlan {
     const why = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
     if (why !== undefined) this.#addUnadopted(item, why);
     else {
-      const { note, ...written } = buildElementAddition(item);
-      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, note })]);
+      const { yamlComment, ...written } = buildElementAddition(item);
+      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, yamlComment })]);
     }
   }
 
@@ -123,7 +123,7 @@ class AdoptionPlanner implements AdoptionPlan {
     if (!this.#kinds.has("changed")) return;
     const one = this.#getDeclaration(item);
     if (one === undefined) return;
-    const { list } = item.there ?? {};
+    const { list } = item.actual ?? {};
     if (one.kind === "entry" && list !== one.list) {
       this.#move(item, one, list);
       return;
@@ -132,7 +132,9 @@ class AdoptionPlanner implements AdoptionPlan {
     const edits = (): FileEdit[] => {
       if (this.#isOwn(one)) return [...buildDetailEdits(item, one), ...buildApprovalRemovals(one)];
       // Other tenants use the included file. The tenant's own declaration overrides it here.
-      return [this.#buildAddition({ ...written, note: "as the tenant has it; the included file says otherwise" })];
+      return [
+        this.#buildAddition({ ...written, yamlComment: "as the tenant has it; the included file says otherwise" }),
+      ];
     };
     this.#addStep("changed", [item], written, edits, describeDroppedFields(one));
   }
@@ -157,38 +159,38 @@ class AdoptionPlanner implements AdoptionPlan {
    *
    * @returns whether the two items were handled as one.
    */
-  rescope(missing: DriftItem, there: DriftItem): boolean {
+  rescope(missing: DriftItem, added: DriftItem): boolean {
     if (!this.#kinds.has("changed")) {
       // Separate handling would declare both scopes, but the service may hold only one entry for each value.
       if (!this.#kinds.has("added") || this.#kinds.has("removed")) return false;
       const declared = missing.place === undefined ? "" : `, in ${formatLineLocation(missing.place)}`;
       const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
-      this.#addUnadopted(there, why);
+      this.#addUnadopted(added, why);
       return true;
     }
     const one = this.#getDeclaration(missing);
     if (one === undefined) {
-      this.#addUnadopted(there, "it is declared in another scope, which is not adopted");
+      this.#addUnadopted(added, "it is declared in another scope, which is not adopted");
       return true;
     }
-    const { verdictScope } = there;
+    const { verdictScope } = added;
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
     const section = getSection(one);
     if (one.overrides.length > 0 || !this.#isOwn(one)) {
       const element =
         scope === undefined ? getDeclaredName(one) : `{ value: ${getDeclaredName(one)}, scope: ${excerpt(scope)} }`;
       const lines = `remove: {${section}: [${getDeclaredName(one)}]}\` and \`${section}: [${element}]`;
-      this.#addUnadopted(there, this.#formatAlternatives(one, lines));
+      this.#addUnadopted(added, this.#formatAlternatives(one, lines));
       return true;
     }
     const edits = (): FileEdit[] => [
-      ...buildDetailEdits(there, one),
+      ...buildDetailEdits(added, one),
       ...buildApprovalRemovals(one),
       // This edit comes last because edits identify an element by its scope.
       buildFieldEdit(one, "scope", scope),
     ];
-    const element = omitUndefined({ ...buildTenantElement(there, one), scope });
-    this.#addStep("changed", [missing, there], { section, element }, edits, describeDroppedFields(one));
+    const element = omitUndefined({ ...buildTenantElement(added, one), scope });
+    this.#addStep("changed", [missing, added], { section, element }, edits, describeDroppedFields(one));
     return true;
   }
 
@@ -205,9 +207,9 @@ class AdoptionPlanner implements AdoptionPlan {
         ([name]) => !FIELDS_DROPPED_BY_MOVE.some((lost) => lost === name),
       );
       const element = Object.fromEntries(fields) as SettingsElement;
-      const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
+      const yamlComment = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
-      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, note })];
+      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, yamlComment })];
       this.#addStep("changed", [item], written, edits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
     }
   }
@@ -230,31 +232,31 @@ class AdoptionPlanner implements AdoptionPlan {
   }
 
   #explainUnadoptableEntry(item: DriftItem): string | undefined {
-    const { key, value, entryType, there } = item;
-    const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== there?.list);
+    const { key, value, entryType, actual } = item;
+    const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== actual?.list);
     if (declared !== undefined)
       return `it is declared on the ${declared.list} list, in ${formatDeclarationLine(declared)}`;
     const [past] = this.#expired.get(`entry ${value}`) ?? [];
     if (past !== undefined) {
       return `it is declared until ${past.expires}, which is past, in ${formatDeclarationLine(past)}; take that away, or give it another end`;
     }
-    if (entryType === undefined || there?.list === undefined || key.includes("(also ")) return "no file can say it";
+    if (entryType === undefined || actual?.list === undefined || key.includes("(also ")) return "no file can say it";
     const impliedType = inferEntryType(value);
     if (impliedType !== undefined && impliedType !== entryType)
       return `its type is ${quote(entryType)}, and a file can only declare the value as ${impliedType}`;
     return this.#describeRisk(item);
   }
 
-  #describeRisk({ value, entryType, there }: DriftItem): string | undefined {
+  #describeRisk({ value, entryType, actual }: DriftItem): string | undefined {
     const [risk] = findEntryRisks(
-      { list: there?.list as List, value, entryType: entryType as EntryType },
+      { list: actual?.list as List, value, entryType: entryType as EntryType },
       this.#ownDomains,
     );
     return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
   }
 
-  #buildAddition({ section, element, note }: ElementAddition): FileEdit {
-    return { file: this.#getTargetFile(section), edit: { action: "add", section, element, note } };
+  #buildAddition({ section, element, yamlComment }: ElementAddition): FileEdit {
+    return { file: this.#getTargetFile(section), edit: { action: "add", section, element, yamlComment } };
   }
 
   #findProtectPattern({ kind, key, text }: Declaration): string | undefined {
@@ -285,7 +287,7 @@ class AdoptionPlanner implements AdoptionPlan {
   #addStep(
     driftKind: AdoptableKind,
     items: readonly DriftItem[],
-    written: Omit<ElementAddition, "note"> | undefined,
+    written: Omit<ElementAddition, "yamlComment"> | undefined,
     edits: () => readonly FileEdit[],
     lost?: string,
   ): void {
@@ -296,20 +298,20 @@ class AdoptionPlanner implements AdoptionPlan {
 }
 
 interface ElementAddition {
-  readonly section: Section;
+  readonly section: SectionName;
   readonly element: SettingsElement;
-  readonly note: string;
+  readonly yamlComment: string;
 }
 
-function buildElementAddition({ kind, value, verdictScope, there = {} }: DriftItem): ElementAddition {
-  const { by, at: day } = there;
+function buildElementAddition({ kind, value, verdictScope, actual = {} }: DriftItem): ElementAddition {
+  const { createdBy, createdAt: day } = actual;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
-  const who = by === undefined ? "" : ` by ${sanitizeLine(by)}`;
+  const who = createdBy === undefined ? "" : ` by ${sanitizeLine(createdBy)}`;
   const when = day === undefined ? "" : ` on ${sanitizeLine(day.slice(0, 10))}`;
-  const { list: _section, ...about } = pickSentFields(there);
+  const { list: _section, ...about } = pickSentFields(actual);
   const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
-  const section = kind === "vip" ? "vips" : (there.list as List);
-  return { section, element, note: `added at the tenant${who}${when}` };
+  const section = kind === "vip" ? "vips" : (actual.list as List);
+  return { section, element, yamlComment: `added at the tenant${who}${when}` };
 }
 
 /** Returns all the fields of a declaration that stay true when it is rewritten. */
@@ -328,15 +330,15 @@ function buildCurrentElement(one: Declaration): SettingsElement {
 }
 
 /** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
-function buildTenantElement({ there = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...buildCurrentElement(one), ...getDetailValues(there) };
+function buildTenantElement({ actual = {} }: DriftItem, one: Declaration): SettingsElement {
+  const element = { ...buildCurrentElement(one), ...getDetailValues(actual) };
   return Object.fromEntries(
     Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
 }
 
-function buildDetailEdits({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
-  return findDifferingDetails(there, one).map((name) => buildFieldEdit(one, name, there[name]));
+function buildDetailEdits({ actual = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return findDifferingDetails(actual, one).map((name) => buildFieldEdit(one, name, actual[name]));
 }
 
 /** An approval or a review of the old state does not cover the new one. */
@@ -358,8 +360,12 @@ function describeDroppedFields(one: Declaration, more: readonly TextFieldName[] 
   return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
 }
 
-function buildFieldEdit(one: Declaration, key: ElementFieldName | "reviewed", to: ElementValue | undefined): FileEdit {
-  const edit = { action: "set", ...getElementSelector(one), key, to } as Edit;
+function buildFieldEdit(
+  one: Declaration,
+  key: ElementFieldName | "reviewed",
+  newValue: ElementValue | undefined,
+): FileEdit {
+  const edit = { action: "set", ...getElementSelector(one), key, newValue } as Edit;
   return { file: one.location.file, edit };
 }
 
@@ -369,7 +375,7 @@ function buildRemovalEdits(one: Declaration): FileEdit[] {
   return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(one) } }));
 }
 
-function getElementSelector(one: Declaration): { section: Section; value: string; scope?: string } {
+function getElementSelector(one: Declaration): { section: SectionName; value: string; scope?: string } {
   const about = { section: getSection(one), value: getDeclaredName(one) };
   return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
 }
@@ -383,7 +389,7 @@ function formatDeclarationLine({ location }: Declaration): string {
 }
 
 /** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */
-function createFileSelector(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+function createFileSelector(settings: Settings, readFile: (path: string) => string): (section: SectionName) => string {
   const contents = new Map<string, unknown>();
   return (section) =>
     findOwnFile(section, settings, (file) => {

@@ -4,10 +4,10 @@ import { excerpt, isPrintable } from "../../settings/text";
 /** Builds shell commands that revert drift by hand, each with an explanation above it. It runs nothing. */
 export function buildRevertCommands({ items }: Drift, upCommand: string): string[] {
   const commands: string[] = [];
-  const revertedItems = items.filter(({ what }) => what !== "added");
+  const revertedItems = items.filter(({ driftKind }) => driftKind !== "added");
   if (revertedItems.length > 0)
     commands.push(`# reverts changed, missing and no longer declared entries (${revertedItems.length})`, upCommand);
-  const removals = items.filter(({ what }) => what === "added").flatMap(formatRemovalCommands);
+  const removals = items.filter(({ driftKind }) => driftKind === "added").flatMap(formatRemovalCommands);
   return removals.length === 0 ? commands : [...commands, ...SERVICE_FUNCTION, ...removals];
 }
 
@@ -18,11 +18,11 @@ const SERVICE_FUNCTION = [
   `  printf 'X-Api-Key: %s' "$EMAIL_SECURITY_API_KEY" | curl -fsS -H @- -X "$method" "$@" "$EMAIL_SECURITY_BASE_URL$path"; echo; }`,
 ];
 
-function formatRemovalCommands({ kind, value, there, id }: DriftItem): string[] {
-  const authorText = there?.by === undefined ? "" : `, by ${excerpt(there.by)}`;
+function formatRemovalCommands({ kind, value, actual, id }: DriftItem): string[] {
+  const authorText = actual?.createdBy === undefined ? "" : `, by ${excerpt(actual.createdBy)}`;
   if (kind === "entry" && id !== undefined) {
     const path = `/api/v1/settings/allow_deny_entries/${encodeURIComponent(id.toWellFormed())}`;
-    return [`# ${there?.list} ${excerpt(value)}${authorText}`, `service DELETE ${quoteShellText(path)}`];
+    return [`# ${actual?.list} ${excerpt(value)}${authorText}`, `service DELETE ${quoteShellText(path)}`];
   }
   if (kind !== "vip" || !isPrintable(value)) return [];
   const body = quoteShellText(JSON.stringify({ emails: [value] }));

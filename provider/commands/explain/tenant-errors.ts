@@ -63,11 +63,11 @@ export const TENANT_ERRORS = {
   },
   ERR_SAME_TENANT: {
     meaning:
-      "Several keys open the same tenant of the service, so what one tenant or `Provider` declares, another would remove. Nothing was changed.",
+      "Several keys belong to the same tenant of the service, so what one tenant or `Provider` declares, another would remove. Nothing was changed.",
     example:
-      'Different keys open the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. Nothing was changed. Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
+      'Different keys belong to the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. Nothing was changed. Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
     causes: [
-      "two companies merged, and their keys now open one tenant",
+      "two companies merged, and their keys now belong to one tenant",
       "an old key, left over from a rotation, was stored for another tenant",
       "two `Provider`s of a program reach one tenant, and both declare whole lists or contradict each other",
     ],

@@ -17,10 +17,13 @@ export function buildDecisions(
     .filter(({ isSender }) => isSender)
     .flatMap((query) => {
       const queryMatches = matches.filter(
-        ({ kind, wanted: matchedQuery, how }) => kind === "entry" && matchedQuery === query.value && how !== "below",
+        ({ kind, query: matchedQuery, matchType }) =>
+          kind === "entry" && matchedQuery === query.value && matchType !== "below",
       );
       const entries = queryMatches.flatMap((entry) => buildProposedEntries(entry, source));
-      const exact = new Set(queryMatches.filter(({ how }) => !BROADER_MATCHES.has(how)).map(({ key }) => key));
+      const exact = new Set(
+        queryMatches.filter(({ matchType }) => !BROADER_MATCHES.has(matchType)).map(({ key }) => key),
+      );
       const deciders = new EntryPrecedence(entries);
       const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
       return [...scopes].map((scope) => buildDecision(query, scope, source, deciders, exact));
@@ -46,27 +49,27 @@ function buildDecision(
     verdict: scope,
   });
   const [first] = decidingEntries;
-  const decides =
+  const decidingEntry =
     first === undefined
       ? undefined
       : { list: first.list, key: first.key, value: first.value, verdictScope: first.verdictScope };
   return omitUndefined({
     sender,
     scope,
-    of: source,
-    decides,
-    others: Math.max(0, decidingEntries.length - 1),
-    isKnown:
+    basis: source,
+    decidingEntry,
+    otherEntryCount: Math.max(0, decidingEntries.length - 1),
+    isCertain:
       first === undefined ||
       (decidingEntries.every(({ list }) => list === first.list) && decidingEntries.some(({ key }) => exact.has(key))),
   });
 }
 
 function buildProposedEntries(
-  { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: FindMatch,
+  { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, actual, declared }: FindMatch,
   source: string,
 ): ProposedEntry[] {
-  const lists = source === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
+  const lists = source === "tenant" ? actual.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
   return [...new Set(lists)].flatMap((listName) => {
     const list = ENTRY_LISTS.find((one) => one === listName);
     return list === undefined ? [] : [{ key, list, value, entryType, verdictScope }];

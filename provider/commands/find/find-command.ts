@@ -97,22 +97,22 @@ async function runFindCommand(values: readonly string[], options: FindOptions, c
   const searchedAt = new Date().toISOString();
   const isFleet = isFleetSearch(options, command.getOptionValueSource("targets") !== "default");
   const tenants = isFleet ? await searchFleet(matcher, options) : [await searchTenant(matcher, options)];
-  const isComplete = tenants.every(({ unread }) => unread.length === 0);
-  const report = { format: FIND_FORMAT, at: searchedAt, wanted: queries, tenants, isComplete } as const;
+  const isComplete = tenants.every(({ readErrors }) => readErrors.length === 0);
+  const report = { format: FIND_FORMAT, searchedAt, queries, tenants, isComplete } as const;
   await writeOutputs(outputs, {
     text: async ({ columns }) => (await import("./find-text.js")).renderFindText(report, columns),
     csv: async () => (await import("./find-csv.js")).renderFindCsv(report),
     json: async () => (await import("./find-schema.js")).formatFindJson(report),
   });
   if (!isComplete) {
-    const incompleteCount = tenants.filter(({ unread }) => unread.length > 0).length;
+    const incompleteCount = tenants.filter(({ readErrors }) => readErrors.length > 0).length;
     if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
         `warning: of ${tenants.length}, ${incompleteCount} could not be read as a whole; there may be more.`,
       );
     return EXIT.error;
   }
-  return tenants.some(({ found }) => found.length > 0) ? EXIT.changes : EXIT.clean;
+  return tenants.some(({ matches }) => matches.length > 0) ? EXIT.changes : EXIT.clean;
 }
 
 function expandValue(value: string): readonly string[] {
@@ -197,13 +197,13 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("./find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
-  const { createMemoryReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
+  const { createIdentityReader, openJournals, openStackStates } = await import("../../cli/fleet-journals.js");
   const { openSharedRateLimiter } = await import("../../rollout/rate-limit/shared-rate-limiter.js");
   const targetsFile = readTargets(options.targets);
   const { targets, services } = targetsFile;
   const selected = selectTargets(targets, parseSelection(options));
   const searchOptions = { concurrency, ...omitUndefined({ today }) };
-  if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...searchOptions });
+  if (offline) return await findInFleet(matcher, selected, { requestContext: undefined, ...searchOptions });
   const log = (line: string): void => console.error(sanitizeMultiline(line));
   const journalUrl = await getExistingJournalLocation(options.database);
   // Open the journal before the rate limits, which would create one.
@@ -212,14 +212,19 @@ async function searchFleet(matcher: Matcher, options: FindOptions): Promise<read
     const rateLimits = await openSharedRateLimiter(journalUrl, services, log);
     try {
       const requestContext = { environment: process.env, getTokens: rateLimits.getTokens };
-      const memory = createMemoryReader(
+      const readIdentityRecords = createIdentityReader(
         journals,
         targets,
         await openStackStates(targetsFile.file, targetsFile.project),
       );
       using progress = new SlowProgress("Reading tenants");
       const onProgress = (count: number): void => progress.report(`Reading tenants: ${count} of ${selected.length}`);
-      return await findInFleet(matcher, selected, { reach: requestContext, memory, onProgress, ...searchOptions });
+      return await findInFleet(matcher, selected, {
+        requestContext,
+        readIdentityRecords,
+        onProgress,
+        ...searchOptions,
+      });
     } finally {
       await rateLimits.close();
     }

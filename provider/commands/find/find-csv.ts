@@ -6,8 +6,8 @@ import { sanitizeMultiline } from "../../settings/text";
 import type { FileLine, FindMatch, FindReport, TenantMatches } from "./find-schema";
 
 const COLUMN_TITLES = [
-  "looked for",
-  "how",
+  "query",
+  "match type",
   "tenant",
   "host",
   "list",
@@ -17,7 +17,7 @@ const COLUMN_TITLES = [
   "file",
   "included at",
   ...TEXT_FIELD_NAMES.map(formatColumnTitle),
-  "ended",
+  "inactive because",
   "list at the tenant",
   ...DETAIL_NAMES.map((name) => `${name} at the tenant`),
   "created by",
@@ -25,7 +25,7 @@ const COLUMN_TITLES = [
   "source",
   "stack",
   "decides for",
-  "not read",
+  "read error",
 ];
 
 /**
@@ -34,14 +34,14 @@ const COLUMN_TITLES = [
  */
 export function renderFindCsv({ tenants }: FindReport): string {
   const rows = tenants.flatMap((tenant) => [
-    ...tenant.found.flatMap((match) => formatMatchRows(tenant, match)),
-    ...tenant.unread.map(({ where, code, message }) =>
+    ...tenant.matches.flatMap((match) => formatMatchRows(tenant, match)),
+    ...tenant.readErrors.map(({ source, code, message }) =>
       formatRow({
         tenant: tenant.name,
         host: tenant.host,
         state: "not read",
-        file: where === "file" ? tenant.file : undefined,
-        "not read": `${where}: ${message} (${code})`,
+        file: source === "file" ? tenant.file : undefined,
+        "read error": `${source}: ${message} (${code})`,
       }),
     ),
   ]);
@@ -49,19 +49,19 @@ export function renderFindCsv({ tenants }: FindReport): string {
 }
 
 function formatMatchRows({ name, host, decisions }: TenantMatches, match: FindMatch): string[][] {
-  const { kind, wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = match;
-  const [firstInactive] = ended;
+  const { kind, query, matchType, key, value, verdictScope, state, declared, inactive, actual, stack } = match;
+  const [firstInactive] = inactive;
   const declaration = declared ?? firstInactive;
   const decidesFor = decisions
-    .filter(({ sender, decides: entry }) => kind === "entry" && sender === wanted && entry?.key === key)
+    .filter(({ sender, decidingEntry: entry }) => kind === "entry" && sender === query && entry?.key === key)
     .map(
-      ({ sender, scope, isKnown }) =>
-        `${sender}${scope === "global" ? "" : ` (${scope})`}${isKnown ? "" : ", as is assumed"}`,
+      ({ sender, scope, isCertain }) =>
+        `${sender}${scope === "global" ? "" : ` (${scope})`}${isCertain ? "" : ", as is assumed"}`,
     );
-  return (there.length === 0 ? [undefined] : there).map((entry) =>
+  return (actual.length === 0 ? [undefined] : actual).map((entry) =>
     formatRow({
-      "looked for": wanted,
-      how,
+      query,
+      "match type": matchType,
       tenant: name,
       host,
       list: declaration?.list ?? entry?.list ?? stack?.list,
@@ -71,15 +71,15 @@ function formatMatchRows({ name, host, decisions }: TenantMatches, match: FindMa
       file: declaration && formatLine(declaration),
       "included at": declaration?.includedAt.map(formatLine).join(" < "),
       ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [formatColumnTitle(name), declaration?.[name]?.toString()])),
-      ended:
+      "inactive because":
         firstInactive &&
         (firstInactive.removedAt === undefined
-          ? firstInactive.why
-          : `${firstInactive.why} at ${formatLine(firstInactive.removedAt)}`),
+          ? firstInactive.reason
+          : `${firstInactive.reason} at ${formatLine(firstInactive.removedAt)}`),
       "list at the tenant": entry?.list,
       ...Object.fromEntries(getDetailTexts(entry ?? {}).map(([name, detail]) => [`${name} at the tenant`, detail])),
-      "created by": entry?.by,
-      "created at": entry?.at,
+      "created by": entry?.createdBy,
+      "created at": entry?.createdAt,
       source: entry?.source,
       stack: stack?.stack,
       "decides for": decidesFor.join("; "),

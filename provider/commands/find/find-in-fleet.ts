@@ -9,7 +9,7 @@ import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantMatches } from "./find-schema";
 import {
-  buildUnreadSource,
+  buildReadError,
   findTenantMatches,
   type MatchingRows,
   readMatchingRows,
@@ -18,9 +18,9 @@ import {
 import type { Matcher } from "./matcher";
 
 export interface FindInFleetOptions
-  extends Pick<ReadEachTenantOptions<never>, "concurrency" | "memory" | "onProgress"> {
+  extends Pick<ReadEachTenantOptions<never>, "concurrency" | "readIdentityRecords" | "onProgress"> {
   /** How to connect to the tenants; undefined if only the files are searched. */
-  readonly reach: RequestContext | undefined;
+  readonly requestContext: RequestContext | undefined;
   /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
 }
@@ -35,11 +35,11 @@ export interface FindInFleetOptions
 export async function findInFleet(
   matcher: Matcher,
   targets: readonly Target[],
-  { reach, concurrency, today, memory, onProgress }: FindInFleetOptions,
+  { requestContext, concurrency, today, readIdentityRecords, onProgress }: FindInFleetOptions,
 ): Promise<readonly TenantMatches[]> {
   const [first] = targets;
-  if (reach !== undefined && first !== undefined) {
-    assertAllowed(first.place.file, targets, [], reach.environment);
+  if (requestContext !== undefined && first !== undefined) {
+    assertAllowed(first.place.file, targets, [], requestContext.environment);
   }
   const cache: SettingsReadCache = new Map();
   const results = new Map<Target, TenantMatches>();
@@ -48,10 +48,10 @@ export async function findInFleet(
     const tenantInfo = { name, host: URL.parse(baseUrl)?.host ?? baseUrl };
     results.set(target, findTenantMatches(matcher, { ...tenantInfo, file, tenant, readOptions: { today, cache } }));
   };
-  if (reach === undefined) for (const target of targets) findInTenant(target, undefined);
+  if (requestContext === undefined) for (const target of targets) findInTenant(target, undefined);
   else {
-    const remembered = await memory?.("declared");
-    const hasPeople = [...(remembered?.values() ?? [])].some(({ identity }) => identity.people?.length);
+    const identityRecords = await readIdentityRecords?.("declared");
+    const hasPeople = [...(identityRecords?.values() ?? [])].some(({ identity }) => identity.people?.length);
     const getExpectedMailboxes = ({ name, stack, settings: file }: Target): ExpectedMailboxes | undefined => {
       const { settings, draft } = inspectSettings(file, {
         ownDomains: [],
@@ -61,30 +61,36 @@ export async function findInFleet(
       });
       const { ownDomains = [] } = settings ?? draft ?? {};
       if (ownDomains.length === 0 && !hasPeople) return undefined;
-      const acceptance = { environment: reach.environment, name };
-      return { ownDomains, fingerprint: remembered?.get(stack)?.fingerprint, acceptance };
+      const acceptance = { environment: requestContext.environment, name };
+      return { ownDomains, fingerprint: identityRecords?.get(stack)?.fingerprint, acceptance };
     };
-    await readEachTenant<MatchingRows & { readonly other: OtherTenantError | undefined }>(targets, {
-      reach,
+    await readEachTenant<MatchingRows & { readonly otherTenantError: OtherTenantError | undefined }>(targets, {
+      requestContext,
       concurrency,
-      sameKeys: "refused",
+      onDuplicateKeys: "reject",
       getIdentity: ({ identity }) => identity,
-      ...omitUndefined({ memory, onProgress }),
+      ...omitUndefined({ readIdentityRecords, onProgress }),
       read: async (client, target, { onAnswer }) => {
-        const before = remembered?.get(target.stack);
-        const expectedReading = before?.isInterrupted === true ? before.lasting : before?.identity;
+        const identityRecord = identityRecords?.get(target.stack);
+        const expectedIdentity =
+          identityRecord?.isInterrupted === true ? identityRecord.stableIdentity : identityRecord?.identity;
         const people = getExpectedMailboxes(target);
         const rows = await readMatchingRows(client, matcher, {
           onAnswered: onAnswer,
           // A single tenant is compared only with earlier rollouts.
           isIdentityNeeded: targets.length > 1,
-          ...omitUndefined({ expected: people, earlier: expectedReading }),
+          ...omitUndefined({ expected: people, earlier: expectedIdentity }),
         });
-        const other = await checkTenantIdentity(target, before, reach.environment, rows.isTenantOf);
-        return { ...rows, other };
+        const otherTenantError = await checkTenantIdentity(
+          target,
+          identityRecord,
+          requestContext.environment,
+          rows.isTenantOf,
+        );
+        return { ...rows, otherTenantError };
       },
       // If rollouts know the key's tenant by another name, report that first.
-      onSettled: (target, { value, error = value?.other }) =>
+      onSettled: (target, { value, error = value?.otherTenantError }) =>
         findInTenant(target, value === undefined || error !== undefined ? { error } : { rows: value }),
     });
   }
@@ -92,9 +98,9 @@ export async function findInFleet(
     (target) =>
       results.get(target) ?? {
         name: target.name,
-        found: [],
+        matches: [],
         decisions: [],
-        unread: [buildUnreadSource("tenant", new Error("it was not read"))],
+        readErrors: [buildReadError("tenant", new Error("it was not read"))],
       },
   );
 }

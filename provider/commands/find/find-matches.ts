@@ -12,9 +12,9 @@ import { canonicalizeMailbox, canonicalizeValue } from "../../settings/entry-val
 import { omitUndefined } from "../../settings/omit-undefined";
 import type {
   DeclaredOccurrence,
-  EndedOccurrence,
   FileLine,
   FindMatch,
+  InactiveOccurrence,
   MatchState,
   MatchType,
   StackOccurrence,
@@ -58,7 +58,7 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
       entryType,
       ...(verdictScope === undefined ? {} : { verdictScope }),
     };
-    const subject = subjects.get(id) ?? { ...identityFields, matches, ended: [], there: [] };
+    const subject = subjects.get(id) ?? { ...identityFields, matches, inactive: [], actual: [] };
     subjects.set(id, subject);
     return subject;
   };
@@ -69,10 +69,10 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
       value: canonicalizeValue(row.value),
       entryType: row.entry_type,
       verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
-    })?.there.push(buildRowOccurrence(row));
+    })?.actual.push(buildRowOccurrence(row));
   }
   for (const row of vips)
-    if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.there.push(buildVipOccurrence(row));
+    if (row.email !== undefined) getSubject(getVipIdentity(row.email))?.actual.push(buildVipOccurrence(row));
   const includedAt = files?.includedAt ?? new Map<string, Place>();
   const getDeclaredSubject = (one: DeclaredEntry | DeclaredVip): FindSubject | undefined =>
     getSubject(one.kind === "entry" ? one : getVipIdentity(one.email));
@@ -82,13 +82,13 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
   }
   const addInactive = (
     entry: DeclaredEntry | DeclaredVip,
-    reasonFields: Pick<EndedOccurrence, "why" | "removedAt">,
+    reasonFields: Pick<InactiveOccurrence, "reason" | "removedAt">,
   ): void => {
-    getDeclaredSubject(entry)?.ended.push({ ...buildDeclaredOccurrence(entry, includedAt), ...reasonFields });
+    getDeclaredSubject(entry)?.inactive.push({ ...buildDeclaredOccurrence(entry, includedAt), ...reasonFields });
   };
-  for (const entry of files?.draft?.expired ?? []) addInactive(entry, { why: "expired" });
+  for (const entry of files?.draft?.expired ?? []) addInactive(entry, { reason: "expired" });
   for (const { declaration, location } of files?.draft?.excluded ?? []) {
-    addInactive(declaration, { why: "removed", removedAt: toLine(location) });
+    addInactive(declaration, { reason: "removed", removedAt: toLine(location) });
   }
   for (const [key, text] of Object.entries(stack?.known.entries.content ?? {})) {
     const entry = decodeEntry(key, text);
@@ -113,8 +113,8 @@ export function findMatches(matcher: Matcher, { files, rows, vips = [], stack }:
     )
     .sort(
       (one, other) =>
-        (queryOrder.get(one.wanted) ?? 0) - (queryOrder.get(other.wanted) ?? 0) ||
-        MATCH_ORDER.indexOf(one.how) - MATCH_ORDER.indexOf(other.how) ||
+        (queryOrder.get(one.query) ?? 0) - (queryOrder.get(other.query) ?? 0) ||
+        MATCH_ORDER.indexOf(one.matchType) - MATCH_ORDER.indexOf(other.matchType) ||
         other.value.length - one.value.length ||
         (`${one.key} ${one.kind}` < `${other.key} ${other.kind}` ? -1 : 1),
     );
@@ -135,8 +135,8 @@ function getVipIdentity(email: string): Pick<FindSubject, "kind" | "key" | "valu
 
 interface FindSubject extends Pick<FindMatch, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
   readonly matches: readonly QueryMatch[];
-  readonly ended: EndedOccurrence[];
-  readonly there: TenantOccurrence[];
+  readonly inactive: InactiveOccurrence[];
+  readonly actual: TenantOccurrence[];
   declared?: DeclaredOccurrence;
   stack?: StackOccurrence;
 }
@@ -148,32 +148,32 @@ function buildMatch(
   hasTenant: boolean,
 ): FindMatch {
   const { matches: _matches, ...rest } = subject;
-  return { wanted: query.value, how: matchType, ...rest, state: getMatchState(subject, hasFiles, hasTenant) };
+  return { query: query.value, matchType, ...rest, state: getMatchState(subject, hasFiles, hasTenant) };
 }
 
-function getMatchState({ declared, ended, there }: FindSubject, hasFiles: boolean, hasTenant: boolean): MatchState {
+function getMatchState({ declared, inactive, actual }: FindSubject, hasFiles: boolean, hasTenant: boolean): MatchState {
   if (declared !== undefined) {
     if (!hasTenant) return "declared";
-    if (there.length === 0) return "missing";
-    return there.every((row) => isSameEntryState(row, declared)) ? "agrees" : "differs";
+    if (actual.length === 0) return "missing";
+    return actual.every((row) => isSameEntryState(row, declared)) ? "agrees" : "differs";
   }
-  if (there.length > 0) return ended.length > 0 ? "lingers" : hasFiles ? "undeclared" : "there";
-  return ended.length > 0 ? "ended" : "stack";
+  if (actual.length > 0) return inactive.length > 0 ? "undeleted" : hasFiles ? "undeclared" : "present";
+  return inactive.length > 0 ? "inactive" : "stack";
 }
 
 function buildRowOccurrence(row: AllowDenyEntryRow): TenantOccurrence {
-  const { id, list, created_by: by, created_at: at } = row;
+  const { id, list, created_by: createdBy, created_at: createdAt } = row;
   return {
     id,
     ...pickEntryState(row),
     list,
-    ...omitUndefined({ by: by || undefined, at: at || undefined }),
+    ...omitUndefined({ createdBy: createdBy || undefined, createdAt: createdAt || undefined }),
   };
 }
 
 function buildVipOccurrence(row: VipEmployeeRow): TenantOccurrence {
-  const { added_by: by, date_added: at, source } = row;
-  const fields = { by: by || undefined, at: at || undefined, source: source || undefined };
+  const { added_by: createdBy, date_added: createdAt, source } = row;
+  const fields = { createdBy: createdBy || undefined, createdAt: createdAt || undefined, source: source || undefined };
   return { ...pickEntryState(row), list: VIP_LIST, ...omitUndefined(fields) };
 }
 

@@ -24,8 +24,8 @@ const declaredShape = {
 
 const matchSchema = jsonObject({
   kind: z.enum(["entry", "vip"]),
-  wanted: jsonTextField("The value that was searched, in canonical form."),
-  how: z
+  query: jsonTextField("The value that was searched, in canonical form."),
+  matchType: z
     .enum(["exact", "domain", "parent", "wildcard", "range", "below"])
     .describe(
       "exact: the same value. domain: the mailbox's own domain. parent: a parent domain. wildcard: all subdomains of a parent domain, or all mailboxes of its domain. range: an address range that includes it. below: a subdomain or mailbox of it.",
@@ -35,26 +35,26 @@ const matchSchema = jsonObject({
   entryType: jsonTextField("domain, ip, email_address, or another type of the service."),
   verdictScope: jsonTextField("Only for entries.").exactOptional(),
   state: z
-    .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
+    .enum(["agrees", "differs", "missing", "undeclared", "undeleted", "inactive", "declared", "present", "stack"])
     .describe(
-      "agrees: file and tenant are the same. differs: another list or comment. missing: declared, but not at the tenant. undeclared: at the tenant, but not in the file. lingers: still at the tenant, but no longer declared. ended: no longer declared, and not at the tenant or the tenant was not read. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
+      "agrees: file and tenant are the same. differs: another list or comment. missing: declared, but not at the tenant. undeclared: at the tenant, but not in the file. undeleted: still at the tenant, but no longer declared. inactive: no longer declared, and not at the tenant or the tenant was not read. declared, present: only the file, or only the tenant, was read. stack: only in the stack's state.",
     ),
   declared: jsonObject(declaredShape).exactOptional(),
-  ended: jsonArray(
+  inactive: jsonArray(
     jsonObject({
       ...declaredShape,
-      why: z.enum(["expired", "removed"]),
+      reason: z.enum(["expired", "removed"]),
       removedAt: lineSchema.describe("The line that removes it; only for removed entries.").exactOptional(),
     }),
     "Entries that files no longer declare, because they expired or another file removes them.",
   ),
-  there: jsonArray(
+  actual: jsonArray(
     jsonObject({
       id: jsonTextField("The service's id; VIPs have none.").exactOptional(),
       ...sentFieldsShape,
       list: z.string(),
-      by: jsonTextField("The person who created it, according to the service.").exactOptional(),
-      at: jsonTextField("When it was created, according to the service.").exactOptional(),
+      createdBy: jsonTextField("The person who created it, according to the service.").exactOptional(),
+      createdAt: jsonTextField("When it was created, according to the service.").exactOptional(),
       source: jsonTextField("For a VIP: its source, as reported by the service.").exactOptional(),
     }),
     "Its rows at the service; several if it is on both lists, or twice on one.",
@@ -68,28 +68,28 @@ const matchSchema = jsonObject({
     },
     "Its record in the stack's state.",
   ).exactOptional(),
-}).meta({ id: "Found", description: "An entry or VIP, in all places of one tenant." });
+}).meta({ id: "FindMatch", description: "An entry or VIP, in all places of one tenant." });
 
 export type FindMatch = z.infer<typeof matchSchema>;
-export type MatchType = FindMatch["how"];
+export type MatchType = FindMatch["matchType"];
 export type MatchState = FindMatch["state"];
 export type DeclaredOccurrence = NonNullable<FindMatch["declared"]>;
-export type EndedOccurrence = FindMatch["ended"][number];
-export type TenantOccurrence = FindMatch["there"][number];
+export type InactiveOccurrence = FindMatch["inactive"][number];
+export type TenantOccurrence = FindMatch["actual"][number];
 export type StackOccurrence = NonNullable<FindMatch["stack"]>;
 
 const decisionSchema = jsonObject({
   sender: jsonTextField("In canonical form."),
   scope: jsonTextField("global: all mail; else mail of the verdict of this name."),
-  of: z
+  basis: z
     .enum(["tenant", "files"])
     .describe("The basis of the result: the tenant's actual settings, or its files if the tenant was not read."),
-  decides: jsonObject(
+  decidingEntry: jsonObject(
     { list: z.string(), key: z.string(), value: z.string(), verdictScope: z.string() },
     "Absent if no entry concerns the sender: the service's own analysis decides.",
   ).exactOptional(),
-  others: jsonCountField("The number of other entries that concern the sender."),
-  isKnown: z
+  otherEntryCount: jsonCountField("The number of other entries that concern the sender."),
+  isCertain: z
     .boolean()
     .describe(
       "Whether the result follows from the entries alone: all that concern the sender are on one list, and one of them is the sender or its own domain. Otherwise it relies on assumptions, because the service's reference doesn't define the precedence.",
@@ -100,8 +100,8 @@ export type Decision = z.infer<typeof decisionSchema>;
 
 export const findSchema = jsonObject({
   format: z.literal(FIND_FORMAT).describe("The version of this format."),
-  at: jsonTextField("The time of the search (ISO 8601, UTC)."),
-  wanted: jsonArray(
+  searchedAt: jsonTextField("The time of the search (ISO 8601, UTC)."),
+  queries: jsonArray(
     jsonObject({
       value: jsonTextField("In canonical form."),
       entryType: z.enum(["domain", "ip", "email_address"]),
@@ -113,11 +113,11 @@ export const findSchema = jsonObject({
       name: z.string(),
       host: jsonTextField("The service's host, if it was requested or is known.").exactOptional(),
       file: jsonTextField("Its settings file.").exactOptional(),
-      found: jsonArray(matchSchema),
+      matches: jsonArray(matchSchema),
       decisions: jsonArray(decisionSchema),
-      unread: jsonArray(
+      readErrors: jsonArray(
         jsonObject({
-          where: z.enum(["file", "tenant", "stack"]),
+          source: z.enum(["file", "tenant", "stack"]),
           code: jsonTextField("The code of the error."),
           message: z.string(),
         }),
@@ -134,8 +134,8 @@ export const findSchema = jsonObject({
 });
 
 export type FindReport = z.infer<typeof findSchema>;
-export type FindQuery = FindReport["wanted"][number];
+export type FindQuery = FindReport["queries"][number];
 export type TenantMatches = FindReport["tenants"][number];
-export type UnreadSource = TenantMatches["unread"][number];
+export type ReadError = TenantMatches["readErrors"][number];
 
 export const formatFindJson = formatJson<FindReport>;

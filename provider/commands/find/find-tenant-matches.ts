@@ -15,7 +15,7 @@ import {
 } from "../../settings/tenant-identity";
 import { buildDecisions } from "./decisions";
 import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
-import type { TenantMatches, UnreadSource } from "./find-schema";
+import type { ReadError, TenantMatches } from "./find-schema";
 import type { Matcher } from "./matcher";
 
 /** The sources to search for one tenant; absent sources are not read. */
@@ -110,10 +110,10 @@ export function findTenantMatches(
   matcher: Matcher,
   { name, host, file, tenant, stack, readOptions = {} }: TenantSources,
 ): TenantMatches {
-  const unreadable: UnreadSource[] = [];
-  const settingsResult = file === undefined ? undefined : readSettingsFiles(file, readOptions, unreadable);
-  if (tenant?.error !== undefined) unreadable.push(buildUnreadSource("tenant", tenant.error));
-  if (stack?.error !== undefined) unreadable.push(buildUnreadSource("stack", stack.error));
+  const readErrors: ReadError[] = [];
+  const settingsResult = file === undefined ? undefined : readSettingsFiles(file, readOptions, readErrors);
+  if (tenant?.error !== undefined) readErrors.push(buildReadError("tenant", tenant.error));
+  if (stack?.error !== undefined) readErrors.push(buildReadError("stack", stack.error));
   const rows = tenant?.rows;
   const known = stack?.known;
   const matches = findMatches(
@@ -128,20 +128,20 @@ export function findTenantMatches(
   // If the tenant could not be read, its actual state is unknown, so its files don't show which entry decides.
   const hasState = rows !== undefined || (tenant === undefined && settingsResult !== undefined);
   const decisions = hasState ? buildDecisions(matcher.queries, matches, rows === undefined ? "files" : "tenant") : [];
-  return { ...omitUndefined({ name, host, file }), found: matches, decisions, unread: unreadable };
+  return { ...omitUndefined({ name, host, file }), matches, decisions, readErrors };
 }
 
 /** Describes why a source could not be read. */
-export function buildUnreadSource(source: UnreadSource["where"], error: unknown): UnreadSource {
+export function buildReadError(source: ReadError["source"], error: unknown): ReadError {
   const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return { where: source, code: error instanceof EmailSecurityError ? error.code : "Error", message };
+  return { source, code: error instanceof EmailSecurityError ? error.code : "Error", message };
 }
 
 /** Reads the declarations as far as possible: a mistake in one doesn't hide the others. */
 function readSettingsFiles(
   file: string,
   { today, cache }: NonNullable<TenantSources["readOptions"]>,
-  unreadable: UnreadSource[],
+  readErrors: ReadError[],
 ): SettingsReadResult | undefined {
   const settingsResult = inspectSettings(file, {
     ownDomains: [],
@@ -150,7 +150,7 @@ function readSettingsFiles(
   });
   if (settingsResult.settings === undefined) {
     const message = formatSettingsErrorMessage(file, settingsResult.findings).replaceAll(/\n\s*/g, " ");
-    unreadable.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
+    readErrors.push({ source: "file", code: "ERR_SETTINGS_FILE", message });
   }
   return settingsResult.draft === undefined ? undefined : settingsResult;
 }

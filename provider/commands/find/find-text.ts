@@ -9,11 +9,11 @@ import { excerpt, excerptSentences, quote, sanitizeLine, sanitizeMultiline } fro
 import type {
   Decision,
   DeclaredOccurrence,
-  EndedOccurrence,
   FileLine,
   FindMatch,
   FindQuery,
   FindReport,
+  InactiveOccurrence,
   MatchState,
   MatchType,
   TenantMatches,
@@ -31,7 +31,7 @@ export function renderFindText(report: FindReport, columns = 80): string {
   const addLine = (indent: number, text: string): void => {
     lines.push(...wrapHangingIndent(indent, text, columns));
   };
-  for (const query of report.wanted) {
+  for (const query of report.queries) {
     if (lines.length > 0) lines.push("");
     addQuery(query, report, addLine);
   }
@@ -48,9 +48,9 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   const groups = new Map<string, { readonly found: FindMatch; readonly members: GroupMember[] }>();
   const matchingTenants = new Set<TenantMatches>();
   for (const tenant of tenants) {
-    for (const match of tenant.found) {
-      if (match.wanted !== query.value) continue;
-      if (match.state !== "ended") matchingTenants.add(tenant);
+    for (const match of tenant.matches) {
+      if (match.query !== query.value) continue;
+      if (match.state !== "inactive") matchingTenants.add(tenant);
       const matchKey = getMatchKey(match);
       const group = groups.get(matchKey) ?? { found: match, members: [] };
       group.members.push({ tenant, match });
@@ -77,8 +77,8 @@ function addQuery(query: FindQuery, { tenants }: FindReport, addLine: AddLine): 
   if (query.isSender) addDecisions(query, tenants, addLine);
 }
 
-function isUnreadable({ unread }: TenantMatches): boolean {
-  return unread.some(({ where }) => where === "tenant");
+function isUnreadable({ readErrors }: TenantMatches): boolean {
+  return readErrors.some(({ source }) => source === "tenant");
 }
 
 interface GroupMember {
@@ -87,12 +87,12 @@ interface GroupMember {
 }
 
 function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: boolean, addLine: AddLine): void {
-  const { declared, ended, there, stack, value, how, state } = match;
+  const { declared, inactive, actual, stack, value, matchType, state } = match;
   const { verdictScope = DEFAULT_VERDICT_SCOPE } = match;
-  const listNames = [...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list])];
+  const listNames = [...new Set([...actual.map(({ list }) => list), declared?.list, inactive[0]?.list, stack?.list])];
   const listText = (
-    there.length > 0
-      ? [...new Set(there.map((occurrence) => occurrence.list))]
+    actual.length > 0
+      ? [...new Set(actual.map((occurrence) => occurrence.list))]
       : listNames.filter((occurrence) => occurrence !== undefined).slice(0, 1)
   )
     .map(formatListName)
@@ -100,7 +100,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
   const scopeText = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
   addLine(
     2,
-    `${listText} ${formatValueWithUnicode(value)}${scopeText}${MATCH_TYPE_TEXT[how]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
+    `${listText} ${formatValueWithUnicode(value)}${scopeText}${MATCH_TYPE_TEXT[matchType]}: ${STATE_TEXT[state]}${isFleet ? `, ${formatCount(members.length, "tenant")}` : ""}`,
   );
   if (isFleet) addLine(6, `in ${formatTenantNames(members.map(({ tenant }) => tenant))}`);
   if (declared !== undefined) {
@@ -111,7 +111,7 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
     if (declared.overrides.length > 0) addLine(6, `overrides ${declared.overrides.map(formatFileLine).join(", ")}`);
     for (const detail of describeOccurrence(declared)) addLine(6, detail);
   }
-  for (const occurrence of ended) addInactive(occurrence, declared === undefined, members.length > 1, addLine);
+  for (const occurrence of inactive) addInactive(occurrence, declared === undefined, members.length > 1, addLine);
   addRows(match, members, addLine);
   if (stack !== undefined) {
     const details = formatEntryDetails(stack);
@@ -124,27 +124,27 @@ function addGroup(match: FindMatch, members: readonly GroupMember[], isFleet: bo
 }
 
 function addInactive(
-  occurrence: EndedOccurrence,
-  withDetails: boolean,
+  occurrence: InactiveOccurrence,
+  showDetails: boolean,
   omitOwnInclude: boolean,
   addLine: AddLine,
 ): void {
-  const { why, removedAt, expires, list } = occurrence;
+  const { reason, removedAt, expires, list } = occurrence;
   const reasonText =
-    why === "expired"
+    reason === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
       : `removed at ${removedAt === undefined ? "" : formatFileLine(removedAt)}`;
   addLine(6, `${formatListName(list)} declared at ${formatIncludeChain(occurrence, omitOwnInclude)}, ${reasonText}`);
-  if (withDetails) for (const detail of describeOccurrence(occurrence, why === "expired")) addLine(6, detail);
+  if (showDetails) for (const detail of describeOccurrence(occurrence, reason === "expired")) addLine(6, detail);
 }
 
-function addRows({ state, declared, there }: FindMatch, members: readonly GroupMember[], addLine: AddLine): void {
-  for (const [index, row] of there.entries()) {
+function addRows({ state, declared, actual }: FindMatch, members: readonly GroupMember[], addLine: AddLine): void {
+  for (const [index, row] of actual.entries()) {
     const hasNoDetails = state === "agrees" || getDetailTexts(row).length + getDetailTexts(declared ?? {}).length === 0;
     if (!hasNoDetails) {
       addLine(6, `at the tenant: ${formatListName(row.list)}, ${formatEntryDetails(row) || "no comment"}`);
-    } else if (state === "differs" || there.length > 1) addLine(6, `at the tenant: ${formatListName(row.list)}`);
-    const creations = [...new Set(members.map(({ match }) => formatRowCreation(match.there[index])))];
+    } else if (state === "differs" || actual.length > 1) addLine(6, `at the tenant: ${formatListName(row.list)}`);
+    const creations = [...new Set(members.map(({ match }) => formatRowCreation(match.actual[index])))];
     const [onlyCreation = ""] = creations;
     if (creations.length === 1) addLine(6, onlyCreation);
     else addLine(6, `created by different people or at different times; --format json shows each`);
@@ -158,10 +158,10 @@ function formatEntryDetails(entry: object): string {
 }
 
 function formatRowCreation(row: TenantOccurrence | undefined): string {
-  const { list, by, at, source } = row ?? {};
+  const { list, createdBy, createdAt, source } = row ?? {};
   const sourceText = source === undefined ? "" : `, source ${excerpt(source)}`;
-  if (by === undefined && at === undefined) return `its creator is unknown${sourceText}`;
-  return `${list === "vip" ? "added" : "created"}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${sourceText}`;
+  if (createdBy === undefined && createdAt === undefined) return `its creator is unknown${sourceText}`;
+  return `${list === "vip" ? "added" : "created"}${createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`}${createdAt === undefined ? "" : ` on ${excerpt(createdAt, 40)}`}${sourceText}`;
 }
 
 function describeOccurrence(
@@ -199,28 +199,29 @@ function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], a
   }
 }
 
-function formatDecision({ sender, scope, of, decides, others, isKnown }: Decision): string {
+function formatDecision({ sender, scope, basis, decidingEntry, otherEntryCount, isCertain }: Decision): string {
   const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
-  const byText = of === "files" ? ", by the files" : "";
-  if (decides === undefined) return `No entry applies to ${mailText} from ${formatValueWithUnicode(sender)}${byText}.`;
-  const precedenceText = others === 0 ? "" : `, before ${formatCount(others, "other")}`;
-  const caveat = isKnown
+  const byText = basis === "files" ? ", by the files" : "";
+  if (decidingEntry === undefined)
+    return `No entry applies to ${mailText} from ${formatValueWithUnicode(sender)}${byText}.`;
+  const precedenceText = otherEntryCount === 0 ? "" : `, before ${formatCount(otherEntryCount, "other")}`;
+  const caveat = isCertain
     ? ""
     : " This is an assumption: the service's reference doesn't define which of several entries takes precedence, or whether a domain covers its subdomains.";
-  return `${excerpt(decides.list)} ${formatValueWithUnicode(decides.value)} decides for ${mailText} from ${formatValueWithUnicode(sender)}${precedenceText}${byText}.${caveat}`;
+  return `${excerpt(decidingEntry.list)} ${formatValueWithUnicode(decidingEntry.value)} decides for ${mailText} from ${formatValueWithUnicode(sender)}${precedenceText}${byText}.${caveat}`;
 }
 
 function addUnreadable({ tenants, isComplete }: FindReport, addLine: AddLine): void {
   if (isComplete) return;
-  const problems = tenants.flatMap((tenant) => tenant.unread.map((problem) => ({ tenant, ...problem })));
-  const groups = [...Map.groupBy(problems, ({ where, code, message }) => `${where} ${code} ${message}`).values()];
+  const problems = tenants.flatMap((tenant) => tenant.readErrors.map((problem) => ({ tenant, ...problem })));
+  const groups = [...Map.groupBy(problems, ({ source, code, message }) => `${source} ${code} ${message}`).values()];
   addLine(0, "Some sources could not be read, so there may be more matches:");
   for (const [firstSource, ...others] of groups.slice(0, MAX_READ_ERRORS)) {
     if (firstSource === undefined) continue;
     const names = formatTenantNames([firstSource, ...others].map(({ tenant }) => tenant));
     addLine(
       2,
-      `${names}, ${SOURCE_TEXT[firstSource.where]}: ${excerptSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
+      `${names}, ${SOURCE_TEXT[firstSource.source]}: ${excerptSentences(firstSource.message, MAX_MESSAGE_LENGTH)} [${firstSource.code}]`,
     );
   }
   if (groups.length > MAX_READ_ERRORS)
@@ -243,26 +244,26 @@ const STATE_TEXT: Readonly<Record<MatchState, string>> = {
   differs: "file and tenant differ",
   missing: "declared, but not at the tenant",
   undeclared: "at the tenant, but not declared",
-  lingers: "still at the tenant, but no longer declared",
-  ended: "no longer declared",
+  undeleted: "still at the tenant, but no longer declared",
+  inactive: "no longer declared",
   declared: "declared",
-  there: "at the tenant",
+  present: "at the tenant",
   stack: "only in the stack's state",
 };
 
 /** Returns a key that is the same for all tenants of a group. It ignores the tenant's own include line, ids, authors and dates. */
-function getMatchKey({ kind, wanted, how, key, state, declared, ended, there, stack }: FindMatch): string {
+function getMatchKey({ kind, query, matchType, key, state, declared, inactive, actual, stack }: FindMatch): string {
   const omitTopInclude = (occurrence: DeclaredOccurrence | undefined) =>
     occurrence && { ...occurrence, includedAt: occurrence.includedAt.slice(0, -1) };
-  const rowKeys = there.map((row) => [row.list, pickSentFields(row), row.source]);
+  const rowKeys = actual.map((row) => [row.list, pickSentFields(row), row.source]);
   return JSON.stringify([
     kind,
-    wanted,
-    how,
+    query,
+    matchType,
     key,
     state,
     omitTopInclude(declared),
-    ended.map(omitTopInclude),
+    inactive.map(omitTopInclude),
     rowKeys,
     stack,
   ]);

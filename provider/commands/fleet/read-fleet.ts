@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { createMemoryReader, openJournals, openStackStates } from "../../cli/fleet-journals";
+import { createIdentityReader, openJournals, openStackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT_HELP, getExistingJournalLocation } from "../../cli/journal-location";
 import { createTodayOption, createWithinOption, parsePositiveInteger } from "../../cli/plan-options";
 import { SlowProgress } from "../../cli/slow-progress";
@@ -114,12 +114,12 @@ async function readSelectedStatus(
       const statusOptions = {
         file,
         project,
-        reach: requestContext,
+        requestContext,
         lastApplied:
           journals.length === 0 ? undefined : mergeLastApplied(journals.map(({ lastApplied }) => lastApplied)),
         ...omitUndefined({ stackStates }),
         declaredStacks: new Set(targets.map(({ stack }) => stack)),
-        memory: createMemoryReader(journals, targets, stackStates),
+        readIdentityRecords: createIdentityReader(journals, targets, stackStates),
         concurrency,
         today,
         until: dueBefore,

@@ -9,7 +9,7 @@ import { getUnprintedOutputs, type RolloutRunOptions } from "./rollout-run-optio
  * Runs a planning step that Ctrl-C can stop. The first Ctrl-C stops planning, which has written nothing; the second
  * ends the process. The reports are written even if planning ends before all tenants are planned.
  *
- * @returns undefined if the plan is refused because a key opens another tenant. The reason is printed.
+ * @returns undefined if the plan is refused because a key belongs to another tenant. The reason is printed.
  */
 export async function runInterruptibly<T>(
   options: RolloutRunOptions,
@@ -39,5 +39,5 @@ export async function runInterruptibly<T>(
   }
 }
 
-/** The error codes of planning if several keys open one tenant, or if a key opens another tenant than its own. */
+/** The error codes of planning if several keys belong to one tenant, or if a key belongs to another tenant than its own. */
 const OTHER_TENANT_CODES: ReadonlySet<string> = new Set(["ERR_OTHER_TENANT", "ERR_SAME_TENANT"]);

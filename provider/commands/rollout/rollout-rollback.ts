@@ -24,7 +24,7 @@ interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {
 const ROLLBACK_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,
   0: "All tenants have their earlier state, except skipped ones",
-  2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file now describes differently or whose key opens another one`,
+  2: `${ROLLOUT_EXIT_CODES[2]}, or a tenant that the targets file now describes differently or whose key belongs to another one`,
 } as const;
 
 export function createRollbackCommand(): Command {

@@ -1,6 +1,6 @@
 import type { Place } from "../../files/finding";
 import { findOwnFile } from "../../files/own-file";
-import type { Section } from "../../files/settings-editor";
+import type { SectionName } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { getSection } from "../../gitops/list-change";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
@@ -101,7 +101,7 @@ export class SuggestContext {
     return this.#protectPatterns.some((pattern) => pattern.matches({ list, value }));
   }
 
-  getTargetFile(section: Section): string {
+  getTargetFile(section: SectionName): string {
     return findOwnFile(section, this.settings, (file) => this.#sectionFiles.has(`${section} ${file}`));
   }
 

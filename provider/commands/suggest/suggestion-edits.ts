@@ -19,7 +19,7 @@ export function buildExpiryEdit(
 ): FileEdit {
   return {
     file: location.file,
-    edit: { action: "set", section: list, value, scope, key: "expires", to: expires },
+    edit: { action: "set", section: list, value, scope, key: "expires", newValue: expires },
   };
 }
 

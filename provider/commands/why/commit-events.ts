@@ -32,14 +32,14 @@ export async function buildHistoryEvents(
         ...{
           id: commit,
           author: commitText?.author ?? "",
-          at: commitText?.authoredAt ?? "",
+          authoredAt: commitText?.authoredAt ?? "",
           subject: commitText?.subject ?? "",
         },
         ...(commitText === undefined ? {} : { ...getCommitter(commitText), ...parseTrailers(commitText.message) }),
       },
       requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
-      merges: merges.map((one) => ({ id: one.id, at: one.authoredAt, ...getCommitter(one) })),
-      ...(shallowIds.has(commit) ? { isCutHere: true as const } : {}),
+      merges: merges.map((one) => ({ id: one.id, mergedAt: one.authoredAt, ...getCommitter(one) })),
+      ...(shallowIds.has(commit) ? { isTruncated: true as const } : {}),
     };
   });
 }

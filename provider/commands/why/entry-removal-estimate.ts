@@ -20,17 +20,17 @@ export function estimateEntryRemoval(
   if (base.threats === undefined || entry === undefined || entry.entryType === "ip") return undefined;
   const precedence = new EntryPrecedence(entries);
   const recipients = new FrequencyCounter();
-  let [decided, otherwise, notKnown] = [0, 0, 0];
+  let [decidedCount, reversedCount, undecidedCount] = [0, 0, 0];
   for (const threat of base.threats) {
     const [decidingEntry, nextEntry] = precedence.findMatches(threat);
     if (decidingEntry !== entry) continue;
-    decided += 1;
+    decidedCount += 1;
     // The entry had no effect on this message.
     if (getDeliveryOutcome(threat) !== (entry.list === "deny" ? "stopped" : "delivered")) continue;
     if (nextEntry?.list === entry.list || (entry.list === "deny" && !isHarmful(threat))) continue;
-    if (nextEntry === undefined) notKnown += 1;
-    else otherwise += 1;
+    if (nextEntry === undefined) undecidedCount += 1;
+    else reversedCount += 1;
     recipients.add(threat.recipient);
   }
-  return { decided, otherwise, notKnown, ...countRecipients(recipients, base.vips) };
+  return { decidedCount, reversedCount, undecidedCount, ...countRecipients(recipients, base.vips) };
 }

@@ -11,7 +11,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 export function findFileDeclarations(
   settings: Settings,
   value: string,
-): { readonly files: readonly FileDeclaration[]; readonly above: readonly CoveringEntry[] } {
+): { readonly files: readonly FileDeclaration[]; readonly coveringEntries: readonly CoveringEntry[] } {
   const { entries, vips, expired, excluded, today } = settings;
   const isMatch = (declaration: DeclaredEntry | DeclaredVip): boolean =>
     (declaration.kind === "vip" ? declaration.email : declaration.value) === value;
@@ -31,7 +31,7 @@ export function findFileDeclarations(
       list: entry?.list,
       verdictScope: entry?.verdictScope,
       place: location,
-      chain: chains.get(normalize(location.file)) ?? [location.file],
+      includeChain: chains.get(normalize(location.file)) ?? [location.file],
       overrides,
       removedAt,
       ...pickTextFields(declaration),
@@ -47,7 +47,7 @@ export function findFileDeclarations(
         .filter(({ declaration }) => isMatch(declaration))
         .map(({ declaration, location }) => buildDeclaration(declaration, "removed", location)),
     ],
-    above: entries
+    coveringEntries: entries
       .filter((entry) => names.has(entry.value))
       .map(({ list, value: parentValue, verdictScope, location }) => ({
         list,

@@ -48,7 +48,8 @@ export async function buildIncludeEvents(
       const otherElements = await collectElements(topPath, async (one) => await read(otherSide, one));
       const otherPaths = new Set(otherElements.map((element) => element.path));
       const exclusiveElements = includedElements.filter((element) => !otherPaths.has(element.path));
-      for (const element of exclusiveElements) events.push({ [side]: element, include: { by: path, file: name } });
+      for (const element of exclusiveElements)
+        events.push({ [side]: element, include: { includingFile: path, includedFile: name } });
       if (side === "before") removedPaths.push(...exclusiveElements.map((element) => element.path));
     }
   }

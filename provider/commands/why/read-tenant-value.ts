@@ -3,7 +3,7 @@ import type {
   CoveringEntry,
   FileDeclaration,
   WhyMailEvidence,
-  WhyStory,
+  WhyReport,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
 import type { ProposedEntry } from "../../plan/entry-precedence";
@@ -37,16 +37,16 @@ export async function readTenantValue(
   value: string,
   files: readonly FileDeclaration[],
   { days, maxPages, now, ownDomains }: TenantValueOptions,
-): Promise<Pick<WhyStory, "held" | "mail" | "missing"> & { readonly above: readonly CoveringEntry[] }> {
+): Promise<Pick<WhyReport, "actual" | "mail" | "missing"> & { readonly coveringEntries: readonly CoveringEntry[] }> {
   let observed: ObservedState;
   try {
     observed = await readObservedState(client, () => now);
   } catch (error) {
-    return { above: [], missing: [`The tenant could not be asked: ${formatErrorWithCode(error)}`] };
+    return { coveringEntries: [], missing: [`The tenant could not be asked: ${formatErrorWithCode(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
-  if (mismatch !== undefined) return { above: [], missing: [`The tenant was not read. ${mismatch}`] };
+  if (mismatch !== undefined) return { coveringEntries: [], missing: [`The tenant was not read. ${mismatch}`] };
   const declared = new Set(files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`));
   const actual = findTenantEntries(observed, value, declared);
   const coverage = new CoverageIndex([value]);
@@ -59,8 +59,8 @@ export async function readTenantValue(
     }));
   if (days === 0)
     return {
-      held: actual,
-      above: parents,
+      actual,
+      coveringEntries: parents,
       missing: ["The tenant's mail was not looked at (--no-evidence)."],
     };
   const base = await readMailHistory({
@@ -87,7 +87,7 @@ export async function readTenantValue(
     ]),
   );
   // For a value on no list, the mail may still explain why it was once listed.
-  const mailSubjects: readonly Omit<WhyMailEvidence, "evidence" | "without">[] =
+  const mailSubjects: readonly Omit<WhyMailEvidence, "evidence" | "removalEstimate">[] =
     subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
   const mailEvidence = mailSubjects.flatMap(({ kind, key, list: listName, verdictScope }): WhyMailEvidence[] => {
     const evidence = collectEvidence(base, { kind, value });
@@ -96,10 +96,10 @@ export async function readTenantValue(
       kind === "entry" && listName !== undefined
         ? estimateEntryRemoval(base, proposedEntries, `${listName} ${key}`)
         : undefined;
-    return [omitUndefined({ kind, key, list: listName, verdictScope, evidence, without: effect })];
+    return [omitUndefined({ kind, key, list: listName, verdictScope, evidence, removalEstimate: effect })];
   });
   const { summary } = base;
-  return { held: actual, above: parents, mail: { summary, of: mailEvidence }, missing: summary.missing };
+  return { actual, coveringEntries: parents, mail: { summary, items: mailEvidence }, missing: summary.missing };
 }
 
 function findTenantEntries(
@@ -117,8 +117,8 @@ function findTenantEntries(
         ...pickEntryState(row),
         list: row.list,
         verdictScope: row.verdict_scope,
-        by: row.created_by || undefined,
-        at: row.created_at || undefined,
+        createdBy: row.created_by || undefined,
+        createdAt: row.created_at || undefined,
         isDeclared: declared.has(`entry ${key}`),
       });
     });
@@ -132,8 +132,8 @@ function findTenantEntries(
           key,
           ...pickEntryState(row),
           list: undefined,
-          by: row.added_by || undefined,
-          at: row.date_added || undefined,
+          createdBy: row.added_by || undefined,
+          createdAt: row.date_added || undefined,
           source: row.source || undefined,
           isDeclared: declared.has(`vip ${key}`),
         }),

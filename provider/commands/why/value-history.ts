@@ -87,7 +87,7 @@ function mergeByTime(histories: readonly (readonly HistoryEvent[])[]): readonly 
   const getTime = (events: readonly HistoryEvent[]): string => {
     const [event] = events;
     // Uncommitted changes are newer than all commits.
-    return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.at ?? "~");
+    return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.authoredAt ?? "~");
   };
   for (;;) {
     const next = queues.reduce((one, other) => (getTime(other) > getTime(one) ? other : one), []);

@@ -16,7 +16,7 @@ import {
   resolveNamedTenant,
 } from "../../cli/tenant-options";
 import { ConfigurationError, type SettingsClient } from "../../client";
-import type { FileDeclaration, WhyStory } from "../../gitops/why-schema";
+import type { FileDeclaration, WhyReport } from "../../gitops/why-schema";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeLine } from "../../settings/text";
@@ -80,22 +80,22 @@ async function runWhyCommand(
   const namedTenant = tenant === undefined ? undefined : await resolveNamedTenant(tenant, targets);
   const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultFile());
   const tenantLookup = namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
-  const story = await buildStory(value, file, tenantLookup, options);
+  const report = await buildWhyReport(value, file, tenantLookup, options);
   const { formatWhyJson, renderWhyMarkdown, renderWhyText } = await import("./why-output.js");
   await writeOutputs(outputs, {
-    text: ({ color, columns: width = 80 }) => renderWhyText(story, { color, width }),
-    markdown: () => renderWhyMarkdown(story),
-    json: () => formatWhyJson(story),
+    text: ({ color, columns: width = 80 }) => renderWhyText(report, { color, width }),
+    markdown: () => renderWhyMarkdown(report),
+    json: () => formatWhyJson(report),
   });
-  return story.missing.length > 0 ? EXIT.changes : EXIT.clean;
+  return report.missing.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
-async function buildStory(
+async function buildWhyReport(
   value: string,
   file: string,
   { named, missing = [] }: TenantLookup,
   options: WhyCommandOptions,
-): Promise<WhyStory> {
+): Promise<WhyReport> {
   const { readSettings } = await import("../../files/read-settings.js");
   const { findFileDeclarations } = await import("./file-declarations.js");
   const { readValueHistory } = await import("./value-history.js");
@@ -113,12 +113,14 @@ async function buildStory(
     readWhyTenant(value, declarations.files, settings.tenantDomains, named, journalUrl, now, options),
   ]);
   const declaredKeys = new Set(
-    declarations.above.map(({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`),
+    declarations.coveringEntries.map(
+      ({ list, value: parentValue, verdictScope }) => `${list} ${parentValue} ${verdictScope}`,
+    ),
   );
-  const undeclaredParents = tenant.above.filter(
+  const undeclaredParents = tenant.coveringEntries.filter(
     (parent) => !declaredKeys.has(`${parent.list} ${parent.value} ${parent.verdictScope}`),
   );
-  const story = omitUndefined({
+  const report = omitUndefined({
     value,
     unicode: decodePunycode(value),
     file,
@@ -127,14 +129,14 @@ async function buildStory(
         ? undefined
         : // Without --tenant, the environment's API key selects the tenant, and its name is unknown.
           omitUndefined({ host: tenant.host, name: options.tenant && named?.target.name }),
-    at: now.toISOString(),
+    queriedAt: now.toISOString(),
     files: declarations.files,
-    above: [...declarations.above, ...undeclaredParents],
-    held: tenant.held,
+    coveringEntries: [...declarations.coveringEntries, ...undeclaredParents],
+    actual: tenant.actual,
     history: history.events,
     isHistoryOfOtherFiles: history.isFromOtherFiles,
     rollouts: rolloutHistory.rollouts,
-    vipEnd: [...declarations.files, ...(tenant.held ?? [])].some(({ kind }) => kind === "vip")
+    vipRemoval: [...declarations.files, ...(tenant.actual ?? [])].some(({ kind }) => kind === "vip")
       ? settings.lists.vips?.onDelete === "keep"
         ? ("kept" as const)
         : ("excluded" as const)
@@ -142,7 +144,7 @@ async function buildStory(
     mail: tenant.mail,
     missing: [...history.missing, ...missing, ...rolloutHistory.missing, ...tenant.missing],
   });
-  return { format: WHY_FORMAT, ...story };
+  return { format: WHY_FORMAT, ...report };
 }
 
 /** The tenant of a file, or why it could not be determined. */
@@ -200,7 +202,7 @@ async function readWhyTenant(
       await client.close();
     }
   } catch (error) {
-    return { above: [], missing: [`The tenant was not read: ${formatErrorWithCode(error)}`] };
+    return { coveringEntries: [], missing: [`The tenant was not read: ${formatErrorWithCode(error)}`] };
   }
 }
 
@@ -209,7 +211,7 @@ async function readValueRollouts(
   value: string,
   namedTenant: NamedTenant | undefined,
   existingUrl: string | undefined,
-): Promise<Pick<WhyStory, "rollouts" | "missing">> {
+): Promise<Pick<WhyReport, "rollouts" | "missing">> {
   if (namedTenant === undefined) return { missing: [] };
   const { DEFAULT_JOURNAL, openJournalDatabase } = await import("../../rollout/database/open-database.js");
   const journalUrl = existingUrl ?? DEFAULT_JOURNAL;

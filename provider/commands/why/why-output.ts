@@ -1,4 +1,4 @@
-import type { WhyStory } from "../../gitops/why-schema";
+import type { WhyReport } from "../../gitops/why-schema";
 import { renderMarkdownText } from "../../render/markdown-text";
 import { TextPage } from "../../render/text-page";
 import { formatJson } from "../../settings/text";
@@ -6,10 +6,10 @@ import { buildWhyView } from "./why-view";
 
 /** Renders the history of a value for a terminal. Escapes control characters in external text. */
 export function renderWhyText(
-  story: WhyStory,
+  report: WhyReport,
   { color = false, width = 80 }: { readonly color?: boolean; readonly width?: number } = {},
 ): string {
-  const { title, subtitle, sections } = buildWhyView(story);
+  const { title, subtitle, sections } = buildWhyView(report);
   const page = new TextPage(color, width);
   page.addText(title, { style: "bold" });
   page.addText(subtitle, { style: "dim" });
@@ -27,12 +27,12 @@ export function renderWhyText(
 const LABEL_WIDTH = "journal".length;
 
 /** Renders the history of a value as Markdown, with external text in code spans. */
-export function renderWhyMarkdown(story: WhyStory): string {
-  const { title, subtitle, sections } = buildWhyView(story);
+export function renderWhyMarkdown(report: WhyReport): string {
+  const { title, subtitle, sections } = buildWhyView(report);
   const lines = [`## ${renderMarkdownText(title)}`, "", renderMarkdownText(subtitle)];
-  for (const { title: heading, lines: partLines } of sections) {
+  for (const { title: heading, lines: sectionLines } of sections) {
     lines.push("", `### ${renderMarkdownText(heading)}`, "");
-    for (const { source, text, details } of partLines) {
+    for (const { source, text, details } of sectionLines) {
       lines.push(`- ${source === "" ? "" : `**${source}** `}${renderMarkdownText(text, { limit: 1_000 })}`);
       for (const detail of details) lines.push(`  - ${renderMarkdownText(detail, { limit: 1_000 })}`);
     }
@@ -40,4 +40,4 @@ export function renderWhyMarkdown(story: WhyStory): string {
   return `${lines.join("\n")}\n`;
 }
 
-export const formatWhyJson = formatJson<WhyStory>;
+export const formatWhyJson = formatJson<WhyReport>;

@@ -1,4 +1,4 @@
-import type { FileElement, WhyStory } from "../../gitops/why-schema";
+import type { FileElement, WhyReport } from "../../gitops/why-schema";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 
 /** A place where a value is declared or exists: a list and scope, or the VIPs. */
@@ -11,9 +11,9 @@ export interface WhySubject {
 }
 
 /** Returns the value's present subjects in files or at the tenant, without duplicates, those from files first. */
-export function listSubjects({ files, held = [] }: WhyStory): readonly WhySubject[] {
+export function listSubjects({ files, actual = [] }: WhyReport): readonly WhySubject[] {
   const subjects = new Map<string, WhySubject>();
-  for (const item of [...files.filter(({ state }) => state === "declared"), ...held, ...files]) {
+  for (const item of [...files.filter(({ state }) => state === "declared"), ...actual, ...files]) {
     const { kind, list, verdictScope } = item;
     const id = getSubjectId(item);
     if (!subjects.has(id)) subjects.set(id, { kind, list, verdictScope });
@@ -21,29 +21,29 @@ export function listSubjects({ files, held = [] }: WhyStory): readonly WhySubjec
   return [...subjects.values()];
 }
 
-/** Selects the parts of a story about one subject. A move between lists belongs to both. */
-export function filterBySubject(story: WhyStory, subject: WhySubject): WhyStory {
+/** Selects the parts of a report about one subject. A move between lists belongs to both. */
+export function filterBySubject(report: WhyReport, subject: WhySubject): WhyReport {
   const id = getSubjectId(subject);
-  return selectStory(story, (ids) => ids.includes(id));
+  return selectReport(report, (ids) => ids.includes(id));
 }
 
-/** Selects the parts of a story about none of the subjects. */
-export function filterOtherSubjects(story: WhyStory, subjects: readonly WhySubject[]): WhyStory {
+/** Selects the parts of a report about none of the subjects. */
+export function filterOtherSubjects(report: WhyReport, subjects: readonly WhySubject[]): WhyReport {
   const knownIds = subjects.map(getSubjectId);
-  return selectStory(story, (ids) => !ids.some((id) => knownIds.includes(id)));
+  return selectReport(report, (ids) => !ids.some((id) => knownIds.includes(id)));
 }
 
-function selectStory(story: WhyStory, isSelected: (ids: readonly string[]) => boolean): WhyStory {
-  const { files, held, history, rollouts, mail } = story;
+function selectReport(report: WhyReport, isSelected: (ids: readonly string[]) => boolean): WhyReport {
+  const { files, actual, history, rollouts, mail } = report;
   const isSelectedSubject = (item: WhySubject): boolean => isSelected([getSubjectId(item)]);
   return {
-    ...story,
+    ...report,
     files: files.filter(isSelectedSubject),
     history: history.filter(({ before, after }) =>
       isSelected([before, after].flatMap((item) => (item === undefined ? [] : [getElementSubjectId(item)]))),
     ),
-    ...(held === undefined ? {} : { held: held.filter(isSelectedSubject) }),
-    ...(mail === undefined ? {} : { mail: { ...mail, of: mail.of.filter(isSelectedSubject) } }),
+    ...(actual === undefined ? {} : { actual: actual.filter(isSelectedSubject) }),
+    ...(mail === undefined ? {} : { mail: { ...mail, items: mail.items.filter(isSelectedSubject) } }),
     ...(rollouts === undefined
       ? {}
       : {

@@ -4,8 +4,8 @@ import type {
   FileElement,
   HistoryEvent,
   WhyMailEvidence,
+  WhyReport,
   WhyRolloutChange,
-  WhyStory,
   WhyTenantEntry,
 } from "../../gitops/why-schema";
 import { buildMailDetails, describeRecipients } from "../../plan/render/change-details";
@@ -22,14 +22,14 @@ import {
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { filterBySubject, filterOtherSubjects, listSubjects, type WhySubject } from "./why-subjects";
 
-/** A line of a story with its source, and details below it. */
+/** A line of a report with its source, and details below it. */
 export interface WhyLine {
   readonly source: string;
   readonly text: SafeText;
   readonly details: readonly SafeText[];
 }
 
-/** The view of a story that the text and Markdown renderers share. */
+/** The view of a report that the text and Markdown renderers share. */
 export interface WhyView {
   readonly title: SafeText;
   readonly subtitle: SafeText;
@@ -41,15 +41,15 @@ export interface WhySection {
   readonly lines: readonly WhyLine[];
 }
 
-export function buildWhyView(story: WhyStory): WhyView {
-  const { value, file, tenant, at, above, missing } = story;
+export function buildWhyView(report: WhyReport): WhyView {
+  const { value, file, tenant, queriedAt, coveringEntries, missing } = report;
   const toLines = (text: readonly SafeText[], source: string): WhyLine[] =>
     text.map((one) => ({ source, text: one, details: [] }));
-  const parts = [
-    ...buildParts(story),
+  const sections = [
+    ...buildSections(report),
     {
       title: ["Also stands for it"],
-      lines: above.map((item) => ({
+      lines: coveringEntries.map((item) => ({
         source: item.place === undefined ? "tenant" : "file",
         text: safeText`${untrusted(item.list)} ${describeValue(item.value)}${formatScopeText(item.verdictScope)}${
           item.place === undefined ? [] : safeText`, ${describeLine(item.place)}`
@@ -68,58 +68,58 @@ export function buildWhyView(story: WhyStory): WhyView {
   const hostText = tenant === undefined ? [] : safeText` at ${untrusted(tenant.host)}`;
   return {
     title: safeText`Why ${describeValue(value)}`,
-    subtitle: safeText`${untrusted(file)}${hostText}, ${formatMinute(at)}`,
-    sections: parts.filter((part) => part.lines.length > 0),
+    subtitle: safeText`${untrusted(file)}${hostText}, ${formatMinute(queriedAt)}`,
+    sections: sections.filter(({ lines }) => lines.length > 0),
   };
 }
 
-/** Builds the parts for the present and the past. A value in several lists or scopes gets separate headings for each. */
-function buildParts(story: WhyStory): readonly WhySection[] {
-  const subjects = listSubjects(story);
-  const historyTitle = story.isHistoryOfOtherFiles
+/** Builds the sections for the present and the past. A value in several lists or scopes gets separate headings for each. */
+function buildSections(report: WhyReport): readonly WhySection[] {
+  const subjects = listSubjects(report);
+  const historyTitle = report.isHistoryOfOtherFiles
     ? "newest first (of other files of this repository: these never had it)"
     : "newest first";
   if (subjects.length < 2) {
     return [
-      { title: ["Now"], lines: buildCurrentLines(story) },
-      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(story) },
+      { title: ["Now"], lines: buildCurrentLines(report) },
+      { title: [`History, ${historyTitle}`], lines: buildHistoryLines(report) },
     ];
   }
   return [
     ...subjects.flatMap((part) => {
-      const subjectStory = filterBySubject(story, part);
+      const subjectReport = filterBySubject(report, part);
       return [
-        { title: safeText`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectStory) },
+        { title: safeText`As ${formatSubject(part)}, now`, lines: buildCurrentLines(subjectReport) },
         {
           title: safeText`As ${formatSubject(part)}, history, ${historyTitle}`,
-          lines: buildHistoryLines(subjectStory),
+          lines: buildHistoryLines(subjectReport),
         },
       ];
     }),
     {
       title: [`Other history, ${historyTitle}`],
-      lines: buildHistoryLines(filterOtherSubjects(story, subjects)),
+      lines: buildHistoryLines(filterOtherSubjects(report, subjects)),
     },
   ];
 }
 
-function buildCurrentLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
+function buildCurrentLines({ files, actual, mail, vipRemoval }: WhyReport): readonly WhyLine[] {
   const lines: WhyLine[] = files.map((item) => ({
     source: "file",
     text: formatFileDeclaration(item),
     details: describeFileDetails(item),
   }));
   if (files.length === 0) lines.push({ source: "file", text: ["No file declares it."], details: [] });
-  for (const item of held ?? []) lines.push({ source: "tenant", text: formatTenantEntry(item), details: [] });
-  if (held?.length === 0) lines.push({ source: "tenant", text: ["The tenant does not hold it."], details: [] });
-  for (const item of mail?.of ?? []) {
+  for (const item of actual ?? []) lines.push({ source: "tenant", text: formatTenantEntry(item), details: [] });
+  if (actual?.length === 0) lines.push({ source: "tenant", text: ["The tenant does not hold it."], details: [] });
+  for (const item of mail?.items ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof buildMailDetails>[0];
     const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, alarm: "none" }).map(({ text }) => text);
     const extraTexts = [...moreTexts, ...describeRemovalEffect(item)].filter(({ length }) => length > 0);
     lines.push({ source: "mail", text: safeText`${formatSubject(item)}: ${first}`, details: extraTexts });
   }
-  if (vipEnd !== undefined && [...files, ...(held ?? [])].some(({ kind }) => kind === "vip"))
-    lines.push({ source: "service", text: [VIP_REMOVAL_TEXT[vipEnd]], details: [TREATMENT_NOTE] });
+  if (vipRemoval !== undefined && [...files, ...(actual ?? [])].some(({ kind }) => kind === "vip"))
+    lines.push({ source: "service", text: [VIP_REMOVAL_TEXT[vipRemoval]], details: [TREATMENT_NOTE] });
   return lines;
 }
 
@@ -152,12 +152,19 @@ function formatFileDeclaration(declaration: FileDeclaration): SafeText {
   return safeText`${formatSubject(declaration)} at ${locationText}.`;
 }
 
-function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...declared }: FileDeclaration): SafeText[] {
+function describeFileDetails({
+  includeChain,
+  overrides,
+  expires,
+  daysLeft,
+  state,
+  ...declared
+}: FileDeclaration): SafeText[] {
   const details: SafeText[] = [];
-  if (chain.length > 1)
+  if (includeChain.length > 1)
     details.push(
       safeText`included: ${joinTexts(
-        chain.map((file) => [untrusted(file)]),
+        includeChain.map((file) => [untrusted(file)]),
         " → ",
       )}`,
     );
@@ -170,9 +177,9 @@ function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...de
 }
 
 function formatTenantEntry(entry: WhyTenantEntry): SafeText {
-  const { by, at, source, isDeclared, kind } = entry;
-  const authorText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
-  const dateText = at === undefined ? [] : safeText` on ${formatDay(at)}`;
+  const { createdBy, createdAt, source, isDeclared, kind } = entry;
+  const authorText = createdBy === undefined ? [] : safeText` by ${untrusted(createdBy)}`;
+  const dateText = createdAt === undefined ? [] : safeText` on ${formatDay(createdAt)}`;
   const creationText =
     authorText.length + dateText.length > 0
       ? safeText`, ${kind === "vip" ? "added" : "created"}${authorText}${dateText}`
@@ -181,24 +188,24 @@ function formatTenantEntry(entry: WhyTenantEntry): SafeText {
   return safeText`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${describeEntryDetails(entry)}`;
 }
 
-function describeRemovalEffect({ list, without }: WhyMailEvidence): SafeText[] {
-  if (without === undefined) return [];
-  const { decided, otherwise, notKnown } = without;
-  if (decided === 0) return [["Without it: by estimate, no threat of these days would have gone another way."]];
+function describeRemovalEffect({ list, removalEstimate }: WhyMailEvidence): SafeText[] {
+  if (removalEstimate === undefined) return [];
+  const { decidedCount, reversedCount, undecidedCount } = removalEstimate;
+  if (decidedCount === 0) return [["Without it: by estimate, no threat of these days would have gone another way."]];
   const isDeny = list === "deny";
   const parts: SafeText[] = [];
-  if (otherwise > 0)
+  if (reversedCount > 0)
     parts.push(
-      safeText`${formatCount(otherwise, "threat")} would ${isDeny ? "come through, by another entry's allow" : "be stopped, by another entry's deny"}`,
+      safeText`${formatCount(reversedCount, "threat")} would ${isDeny ? "come through, by another entry's allow" : "be stopped, by another entry's deny"}`,
     );
-  if (notKnown > 0)
+  if (undecidedCount > 0)
     parts.push(
-      safeText`of ${formatCount(notKnown, "threat")} the service alone would judge, and what it would say is not known`,
+      safeText`of ${formatCount(undecidedCount, "threat")} the service alone would judge, and what it would say is not known`,
     );
   if (parts.length === 0)
-    return [safeText`Without it: by estimate, all ${decided} that it decides would go the same way.`];
+    return [safeText`Without it: by estimate, all ${decidedCount} that it decides would go the same way.`];
   return [
-    safeText`Without it: by estimate, of ${decided} that it decides, ${joinTexts(parts, "; ")}${describeRecipients(without)}.`,
+    safeText`Without it: by estimate, of ${decidedCount} that it decides, ${joinTexts(parts, "; ")}${describeRecipients(removalEstimate)}.`,
   ];
 }
 
@@ -206,14 +213,14 @@ interface DatedLine extends WhyLine {
   readonly at: string | undefined;
 }
 
-function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): readonly WhyLine[] {
+function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): readonly WhyLine[] {
   const committed = history.map(buildEventLine);
   const others: DatedLine[] = [
     ...rollouts.map(buildRolloutLine),
-    ...held.flatMap((item): DatedLine[] => {
-      const at = item.at === undefined ? Number.NaN : Date.parse(item.at);
+    ...actual.flatMap((item): DatedLine[] => {
+      const at = item.createdAt === undefined ? Number.NaN : Date.parse(item.createdAt);
       if (Number.isNaN(at)) return [];
-      const authorText = item.by === undefined ? [] : safeText` by ${untrusted(item.by)}`;
+      const authorText = item.createdBy === undefined ? [] : safeText` by ${untrusted(item.createdBy)}`;
       const text = safeText`the service has it since then as ${formatSubject(item)}${authorText}`;
       return [{ source: "tenant", at: new Date(at).toISOString(), text, details: [] }];
     }),
@@ -235,8 +242,8 @@ function buildHistoryLines({ history, rollouts = [], held = [] }: WhyStory): rea
 const ACTION_VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
 
 function buildRolloutLine(change: WhyRolloutChange): DatedLine {
-  const { rollout, wave, did, kind, lists, state, digest, planDigest, rollsBack, at } = change;
-  const verb = ACTION_VERBS[did] ?? untrusted(did);
+  const { rollout, wave, sign, kind, lists, state, digest, planDigest, rollsBack, finishedAt } = change;
+  const verb = ACTION_VERBS[sign] ?? untrusted(sign);
   const subjectText =
     kind === "vip"
       ? ["VIP"]
@@ -248,7 +255,7 @@ function buildRolloutLine(change: WhyRolloutChange): DatedLine {
   const actionText = state === "done" ? safeText`${verb}` : safeText`to be ${verb}: ${untrusted(state)}`;
   return {
     source: "journal",
-    at,
+    at: finishedAt,
     text: safeText`${subjectText} ${actionText} at the tenant by the rollout ${untrusted(rollout)}, wave ${untrusted(wave)}${rollbackText}`,
     details: [safeText`reviewed as ${untrusted(digest)}; this tenant's plan ${untrusted(planDigest)}`],
   };
@@ -264,7 +271,7 @@ function buildEventLine(event: HistoryEvent): DatedLine {
     const { committer, committedAt, coAuthors = [], cherryPickedFrom } = commit;
     if (committer !== undefined && committedAt !== undefined)
       details.push(
-        safeText`written on ${formatMinute(commit.at)}; committed on ${formatMinute(committedAt)} by ${untrusted(committer)}`,
+        safeText`written on ${formatMinute(commit.authoredAt)}; committed on ${formatMinute(committedAt)} by ${untrusted(committer)}`,
       );
     if (cherryPickedFrom !== undefined)
       details.push(safeText`its message says it was cherry-picked from ${untrusted(cherryPickedFrom.slice(0, 12))}`);
@@ -286,23 +293,23 @@ function buildEventLine(event: HistoryEvent): DatedLine {
     const [merge] = merges;
     if (merge !== undefined)
       details.push(
-        safeText`merged by ${untrusted(merge.id.slice(0, 12))} on ${formatDay(merge.committedAt ?? merge.at)}${
+        safeText`merged by ${untrusted(merge.id.slice(0, 12))} on ${formatDay(merge.committedAt ?? merge.mergedAt)}${
           merge.committer === undefined ? [] : safeText` (committed by ${untrusted(merge.committer)})`
         }`,
       );
   }
   const changeText =
-    describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isCutHere === true);
+    describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isTruncated === true);
   const eventText = event.isUndoneByMerge ? safeText`a merge dropped a branch's line: ${changeText}` : changeText;
   const text = commit === undefined ? safeText`not committed yet: ${eventText}` : eventText;
   // Use the committer date: a later rebase keeps the author date, but the change entered this history then.
-  return { source: "git", at: commit?.committedAt ?? commit?.at, text, details };
+  return { source: "git", at: commit?.committedAt ?? commit?.authoredAt, text, details };
 }
 
 function describeIncludeChange({ before, after, include }: HistoryEvent): SafeText | undefined {
   if (include === undefined) return undefined;
   const [element, verbText] = before === undefined ? [after, "came with"] : [before, "went with"];
-  const line = safeText`${untrusted(include.by)}, which includes ${untrusted(include.file)} ${before === undefined ? "from here on" : "no more"}`;
+  const line = safeText`${untrusted(include.includingFile)}, which includes ${untrusted(include.includedFile)} ${before === undefined ? "from here on" : "no more"}`;
   return element === undefined
     ? line
     : safeText`${verbText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;

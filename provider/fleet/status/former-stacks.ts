@@ -16,7 +16,7 @@ export interface FormerStacksOptions {
   readonly lastApplied: LastAppliedRollouts | undefined;
   readonly appliedSettings: AppliedSettings | undefined;
   readonly stackStates: StackStates | undefined;
-  readonly memory: ReadIdentityRecords | undefined;
+  readonly readIdentityRecords: ReadIdentityRecords | undefined;
 }
 
 /** Finds the stacks that tenants had before somebody renamed them in the targets file. */
@@ -34,9 +34,9 @@ export class FormerStacks {
   }
 
   async #findOrphans(): Promise<readonly OrphanedStack[]> {
-    const { declaredStacks, lastApplied, appliedSettings, stackStates, memory } = this.#options;
+    const { declaredStacks, lastApplied, appliedSettings, stackStates, readIdentityRecords } = this.#options;
     const names = new Set([...(stackStates?.listStacks() ?? []), ...(lastApplied?.stacks.keys() ?? [])]);
-    const records = await memory?.("all");
+    const records = await readIdentityRecords?.("all");
     const orphans: OrphanedStack[] = [];
     for (const stack of [...names].filter((name) => !declaredStacks.has(name)).sort()) {
       const lastRollout = lastApplied?.stacks.get(stack)?.applied;

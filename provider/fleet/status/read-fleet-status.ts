@@ -29,7 +29,7 @@ import { FLEET_STATUS_FORMAT, type FleetStatus, type SyncStatus, type TenantStat
 import { compareTenant, type LastRolloutLists, type TenantDifferences } from "./tenant-differences";
 
 export interface FleetStatusOptions
-  extends Pick<ReadEachTenantOptions<never>, "reach" | "concurrency" | "memory" | "onProgress"> {
+  extends Pick<ReadEachTenantOptions<never>, "requestContext" | "concurrency" | "readIdentityRecords" | "onProgress"> {
   readonly file: string;
   readonly project: string;
   /** The rollouts of the journal; undefined if there is none. */
@@ -53,7 +53,7 @@ export interface FleetObserver {
   onFiles(name: string, settings: Settings): void;
   onObserved(name: string, onObserved: ObservedState): void;
   /**
-   * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are
+   * Called if a tenant's key belongs to another tenant. The data reported before belongs to that one. This is known only after all tenants are
    * read.
    */
   onOtherTenant(name: string): void;
@@ -85,9 +85,10 @@ interface TenantReading extends TenantDifferences {
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readFleetStatus(targets: readonly Target[], options: FleetStatusOptions): Promise<FleetStatus> {
-  const { file, project, reach, lastApplied, stackStates, concurrency, today, until, observer, onProgress } = options;
-  const { now = () => new Date(), memory } = options;
-  assertAllowed(file, targets, [], reach.environment);
+  const { file, project, requestContext, lastApplied, stackStates, concurrency, today, until, observer, onProgress } =
+    options;
+  const { now = () => new Date(), readIdentityRecords } = options;
+  assertAllowed(file, targets, [], requestContext.environment);
   const at = now().toISOString();
   const cache: SettingsReadCache = new Map();
   const fileFindings = new FileFindings(until);
@@ -109,17 +110,17 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
     lastApplied,
     appliedSettings,
     stackStates,
-    memory,
+    readIdentityRecords,
   });
   const tenants = new Map<Target, TenantStatus>();
-  const remembered = memory?.("declared");
+  const identityRecords = readIdentityRecords?.("declared");
   const getStackState = ({ stack }: Target): StackRollouts => lastApplied?.stacks.get(stack) ?? {};
   await readEachTenant<TenantReading>(targets, {
-    reach,
+    requestContext,
     concurrency,
-    sameKeys: "compared",
+    onDuplicateKeys: "compare",
     getIdentity: ({ identity }) => identity,
-    ...omitUndefined({ memory, onProgress }),
+    ...omitUndefined({ readIdentityRecords, onProgress }),
     read: async (client, target, { onAnswer }) => {
       const { settings, findings } = lintTarget(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -130,7 +131,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
         cachedState ??= stackStates?.read(target);
         return cachedState;
       };
-      const record = (await remembered)?.get(target.stack);
+      const record = (await identityRecords)?.get(target.stack);
       const lastAddress = record?.identity.address;
       // The last rollout says nothing about the tenant at another address.
       const formerAddress = lastAddress === normalizeAddress(target.baseUrl) ? undefined : lastAddress;
@@ -149,7 +150,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
       };
       // A rollout with another journal may have read the tenant later.
       const fingerprint = (record ?? applied)?.fingerprint ?? getFingerprint(readState());
-      const accepting = { environment: reach.environment, name: target.name };
+      const accepting = { environment: requestContext.environment, name: target.name };
       const compare = createIdentityComparator(target.baseUrl, observed);
       const differences = await compareTenant(
         settings,
@@ -166,7 +167,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
           `The key is the tenant's own, according to the rollout ${record.rollout}, but its settings file doesn't seem to be: ${error.message}`,
         );
       });
-      const mismatch = await checkTenantIdentity(target, record, reach.environment, compare);
+      const mismatch = await checkTenantIdentity(target, record, requestContext.environment, compare);
       // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       if (mismatch === undefined) observer?.onObserved(target.name, observed);
       if (mismatch === undefined && observer?.onMail !== undefined) {
@@ -307,7 +308,7 @@ function getSyncStatus({ drift, behind, unattributed, unknownRollout }: TenantDi
   return unattributed.length > 0 ? "never-rolled-out" : "in-sync";
 }
 
-/** Errors of a key that opens no tenant, or another one. */
+/** Errors of a key that belongs to no tenant, or to another one. */
 const KEY_ERROR_CODES: ReadonlySet<string> = new Set([
   "ERR_AUTH",
   "ERR_ROLLOUT_KEY",

@@ -48,7 +48,7 @@ export interface StatusPoint {
 }
 
 const MAX_POINTS = 30;
-/** Long enough for an error that says which key opens which tenant, and what to do about it. */
+/** Long enough for an error that says which tenant a key belongs to, and what to do about it. */
 const MAX_MESSAGE_LENGTH = 1_000;
 /** The maximum number of tenants to name for a point that their files share and that is fixed in the files. */
 const MAX_NAMES = 8;

@@ -97,10 +97,10 @@ function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState
 }
 
 /** Returns whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
-function isBehind({ what, kind, key, there }: DriftItem, applied: StackLists): boolean {
-  if (what === "added") return false;
+function isBehind({ driftKind, kind, key, actual }: DriftItem, applied: StackLists): boolean {
+  if (driftKind === "added") return false;
   const lastState = getLastAppliedState(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
-  return isSameEntryState(lastState, there);
+  return isSameEntryState(lastState, actual);
 }
 
 function buildDifference(
@@ -109,24 +109,24 @@ function buildDifference(
   settings: Settings,
   isBehind: boolean,
 ): FleetDifference {
-  const { what, kind, value, verdictScope, entryType, there, declared, place, why } = item;
-  const list = kind === "vip" ? ("vip" as const) : ((there ?? declared)?.list ?? "deny");
+  const { driftKind, kind, value, verdictScope, entryType, actual, declared, place, reason } = item;
+  const list = kind === "vip" ? ("vip" as const) : ((actual ?? declared)?.list ?? "deny");
   const risks =
-    what === "missing" || kind === "vip" || there?.list === undefined || entryType === undefined
+    driftKind === "missing" || kind === "vip" || actual?.list === undefined || entryType === undefined
       ? []
-      : findEntryRisks({ list: there.list, value, entryType: entryType as EntryType }, ownDomains);
+      : findEntryRisks({ list: actual.list, value, entryType: entryType as EntryType }, ownDomains);
   return {
-    what,
+    what: driftKind,
     list,
     value,
     ...(verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { scope: verdictScope }),
     ...omitUndefined({
-      there: there && { ...pickSentFields(there), ...omitUndefined({ by: there.by, at: there.at }) },
+      there: actual && { ...pickSentFields(actual), ...omitUndefined({ by: actual.createdBy, at: actual.createdAt }) },
       declared: declared && pickSentFields(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
       // Behind differences need no reason, because the files are the reason, unless an entry is leaving.
-      why: isBehind && what !== "leaving" ? undefined : why,
+      why: isBehind && driftKind !== "leaving" ? undefined : reason,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),
   };

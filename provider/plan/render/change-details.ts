@@ -34,7 +34,7 @@ export function buildChangeDetails(
   const details: ChangeDetail[] = [
     { label: "risk", text: describeAcceptedRisk(change), isAlarming },
     ...DETAIL_NAMES.map((name) => ({ label: name, text: describeDetailChange(change, name) })),
-    { label: "reason", text: change.why === undefined ? [] : [untrustedSentence(change.why)] },
+    { label: "reason", text: change.reason === undefined ? [] : [untrustedSentence(change.reason)] },
     { label: "replaces", text: describeReplacements(change) },
     ...buildMailDetails(plan, change, allows),
     ...(change.evidence?.applies === false ? [] : buildBacktestDetails(plan, allows, denies)),

@@ -120,7 +120,7 @@ function isKnownType(entryType: string): entryType is keyof typeof TYPE_LABELS {
 const TYPE_LABELS = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
 
 export function describeCreation(before: PlanEntryState | undefined): SafeText {
-  const authorText = before?.by === undefined ? [] : safeText` by ${untrusted(before.by)}`;
-  const timeText = before?.at === undefined ? [] : safeText` on ${formatDay(before.at)}`;
+  const authorText = before?.createdBy === undefined ? [] : safeText` by ${untrusted(before.createdBy)}`;
+  const timeText = before?.createdAt === undefined ? [] : safeText` on ${formatDay(before.createdAt)}`;
   return authorText.length + timeText.length > 0 ? safeText`created${authorText}${timeText}` : [];
 }

@@ -164,7 +164,7 @@ const BLOCKER_NAMES: Readonly<Record<string, string>> = {
   ignore: "`ignore`",
   preview: "the preview",
   [FAIL_ON_BLOCKER]: "`--fail-on`",
-  "other-tenant": "a key that seems to open another tenant",
+  "other-tenant": "a key that seems to belong to another tenant",
 };
 
 function formatHeadline(plan: Plan, dangers: number, accepted: number, warnings: number): SafeText {

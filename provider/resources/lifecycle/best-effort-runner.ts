@@ -1,5 +1,5 @@
 import { CircuitOpenError, ServiceError } from "../../client";
-import { SCOPES } from "../../client/response-classification";
+import { FAILURE_SCOPES } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { OperationTimeoutError } from "../../tenant";
 
@@ -22,8 +22,8 @@ export class BulkRunner<Item> {
   #abandonCause: Error | undefined;
 
   /** @param options.concurrency the number of items to process concurrently. Default: 64. */
-  constructor(options: { readonly atATime?: number } = {}) {
-    this.#concurrency = options.atATime ?? DEFAULT_CONCURRENCY;
+  constructor(options: { readonly concurrency?: number } = {}) {
+    this.#concurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
   }
 
   async run(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
@@ -61,5 +61,5 @@ export class NotAttemptedError extends EmailSecurityError {
 /** Returns the number of consecutive failures after which the rest is skipped. Undefined for failures of a single item, which don't count. */
 function getMaxConsecutiveFailures(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof OperationTimeoutError) return 1;
-  return error instanceof ServiceError ? SCOPES[error.scope].maxConsecutiveFailures : undefined;
+  return error instanceof ServiceError ? FAILURE_SCOPES[error.scope].maxConsecutiveFailures : undefined;
 }

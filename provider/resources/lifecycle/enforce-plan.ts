@@ -36,11 +36,11 @@ export function enforcePlan(
   const unreviewed = changes.flatMap(({ key, ...texts }) => {
     const [before, after] = [kind.decodeState(key, texts.before), kind.decodeState(key, texts.after)];
     if (isSameEntryState(before, after)) return [];
-    const reason = plan.describeDeviation({ kind: kind.subjectKind, key, before, after });
+    const reason = plan.describeDeviation({ kind: kind.itemKind, key, before, after });
     if (reason === undefined) return [];
     const name = kind.describe(key, texts.after ?? texts.before ?? "");
     const getListName = (entryState: typeof before) =>
-      entryState && (kind.subjectKind === "vip" ? "vip" : entryState.list);
+      entryState && (kind.itemKind === "vip" ? "vip" : entryState.list);
     return [{ text: `${name} ${reason}`, from: getListName(before), to: getListName(after) }];
   });
   if (unreviewed.length === 0) return;
@@ -68,9 +68,9 @@ export function enforcePlanForAdopted(row: AllowDenyEntryRow, declared: PlannedE
 
 /** Whether the run may remove a row: no plan is enforced, or the reviewed one shows the removal. */
 export function isRemovalReviewed(row: AllowDenyEntryRow, { getReviewedPlan }: LifecycleContext): boolean {
-  const { subjectKind, decodeState } = ENTRY_LIST_KIND;
+  const { itemKind, decodeState } = ENTRY_LIST_KIND;
   const key = encodeRowKey(row);
-  const change = { kind: subjectKind, key, before: decodeState(key, encodeEntry(row)), after: undefined };
+  const change = { kind: itemKind, key, before: decodeState(key, encodeEntry(row)), after: undefined };
   return getReviewedPlan?.()?.describeDeviation(change) === undefined;
 }
 

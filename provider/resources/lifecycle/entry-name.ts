@@ -1,14 +1,14 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, KNOWN_VERDICT_SCOPES, type List } from "../../settings/assumptions";
 import { decodeEntry } from "../../settings/encoded-list";
-import { buildNaturalKey, type EntryValue, type Parsed, parseEntryValue } from "../../settings/entry-value";
+import { buildNaturalKey, type EntryValue, type ParseResult, parseEntryValue } from "../../settings/entry-value";
 import { encodeRowKey } from "./entry-match";
 import { getResourceId } from "./entry-state";
 
 /** An entry name as written by a person: `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`. */
 export interface EntryName {
   readonly list?: List;
-  readonly value: Parsed<EntryValue>;
+  readonly value: ParseResult<EntryValue>;
   readonly verdictScope?: string;
 }
 

@@ -32,10 +32,10 @@ import {
   formatToleratedConflicts,
   getStoredConflictWarnings,
   logContradictions,
-  logDeclaredElsewhere,
+  logItemsDeclaredElsewhere,
   logKeptItems,
   logToleratedConflicts,
-  logUndeclared,
+  logUndeclaredItems,
   NEXT_RUN_FAILS_ADVICE,
 } from "./list-reports";
 import type { ItemFailure, ListInputs, ListPlan, ListResource } from "./list-resource";
@@ -242,7 +242,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       }
       if (context.successor?.findRemovalBlockers !== undefined)
         await assertReplacementAllowed(ownContent, context.successor.findRemovalBlockers, context);
-      logDeclaredElsewhere(resource, ownContent, inputs, context);
+      logItemsDeclaredElsewhere(resource, ownContent, inputs, context);
       const plan = { declared: {}, known: content, removals: Object.entries(ownContent) };
       if (isPlanEnforced(context)) await assertListInPlan(plan, inputs, context);
       await context.confirmTenant(resource.list, { isRemoval: true });
@@ -255,10 +255,8 @@ export function createListLifecycle<Inputs extends ListInputs>(
 
   /** Returns the content that remains after a removal-only run. Undeclared items always remain. */
   function removeFiltered(content: EncodedList, removalFilter: RemovalFilter): EncodedList {
-    const keptContent = Object.entries(content).filter(
-      ([key, text]) => isUnmanaged(text) || !removalFilter(kind.subjectKind, key),
-    );
-    return Object.fromEntries(keptContent);
+    const isKept = ([key, text]: [string, string]): boolean => isUnmanaged(text) || !removalFilter(kind.itemKind, key);
+    return Object.fromEntries(Object.entries(content).filter(isKept));
   }
 
   /** Runs removals only. Other differences from the declaration remain, in the state too. */
@@ -348,9 +346,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
       for (const [otherKey, text] of Object.entries(otherTexts ?? {})) content[otherKey] ??= text;
     }
     if (inputs.onDelete === "keep") logKeptItems(kind, known, declaredContent, context);
+    const knownContent = { ...known, ...declaredContent };
     const hasContradictions =
-      canPruneAny(inputs.mode) && (await logUndeclared(resource, { ...known, ...declaredContent }, inputs, context));
-    const namedConflicts = await logToleratedConflicts(resource, { ...known, ...declaredContent }, inputs, context);
+      canPruneAny(inputs.mode) && (await logUndeclaredItems(resource, knownContent, inputs, context));
+    const namedConflicts = await logToleratedConflicts(resource, knownContent, inputs, context);
     const state = {
       ...buildListResourceState(inputs, sortListByKey(content)),
       ...omitUndefined({ [CONFLICT]: namedConflicts }),

@@ -24,7 +24,7 @@ export function logKeptItems(
   );
 }
 
-export function logDeclaredElsewhere<Inputs extends ListInputs>(
+export function logItemsDeclaredElsewhere<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   content: EncodedList,
   inputs: Inputs,
@@ -125,7 +125,7 @@ export async function logToleratedConflicts<Inputs extends ListInputs>(
  *
  * @returns whether some contradict the declared content. The next run then checks and reports again.
  */
-export async function logUndeclared<Inputs extends ListInputs>(
+export async function logUndeclaredItems<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
   known: EncodedList,
   inputs: Inputs,
@@ -144,7 +144,7 @@ export async function logUndeclared<Inputs extends ListInputs>(
   const otherEntries = Object.entries(remaining).filter(([key]) => !contradictingKeys.has(key));
   if (otherEntries.length === 0) return contradictingKeys.size > 0;
   const { visible, hiddenText } = truncateByDanger(otherEntries, MAX_LISTED_ITEMS, ([key, text]) => ({
-    to: kind.subjectKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
+    to: kind.itemKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
   }));
   const names = [
     ...visible.map(([key, text]) => sanitizeLine(kind.describe(key, text))),

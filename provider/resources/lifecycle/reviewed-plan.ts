@@ -32,8 +32,8 @@ export type RemovalFilter = (kind: string, key: string) => boolean;
 
 const entryStateSchema = z.object({
   ...entryStateShape,
-  by: z.string().exactOptional(),
-  at: z.string().exactOptional(),
+  createdBy: z.string().exactOptional(),
+  createdAt: z.string().exactOptional(),
 });
 
 const planFileSchema = z.object({

@@ -63,7 +63,7 @@ export const vipListLifecycle = createListLifecycle<VipListInputs>({
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;
-    const attemptAll = new BulkRunner<string>({ atATime: Number.POSITIVE_INFINITY });
+    const attemptAll = new BulkRunner<string>({ concurrency: Number.POSITIVE_INFINITY });
     const replacedComments = new Map<string, string>();
     await attemptAll.run(Object.keys(plan.declared), async (email) => {
       const existingRow = (await tenant.findVip(email)) && (await findVipConfirmedByState(email, plan, tenant));

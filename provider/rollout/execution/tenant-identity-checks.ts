@@ -89,7 +89,7 @@ export async function assertNoOtherTenant(
 }
 
 /**
- * Asserts that two keys don't open the same tenant. Planning can't detect this for an empty tenant.
+ * Asserts that two keys don't belong to the same tenant. Planning can't detect this for an empty tenant.
  *
  * @throws {SameTenantError} (`ERR_SAME_TENANT`)
  */

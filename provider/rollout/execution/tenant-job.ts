@@ -23,8 +23,8 @@ import { isProcessDeath } from "../engine/engine-causes";
 import type { EnginePool } from "../engine/engine-pool";
 import type { UpResult } from "../engine/up-request";
 import type { Journal } from "../journal/journal";
-import { getLastingIdentity, mayEmptyTenant } from "../journal/lasting-identity";
 import type { ClaimedJob, RolloutSpec, TenantSummary } from "../journal/rollout-record";
+import { getStableIdentity, mayEmptyTenant } from "../journal/stable-identity";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
@@ -220,8 +220,8 @@ function isPossiblyPlannedTenant({ target, summary, attempt }: ClaimedJob, obser
   if (isObservedTenant(identity, target.baseUrl, observed) !== false) return true;
   if (attempt === 1) return false;
   // An interrupted attempt may have removed what identified the tenant, but only items that the plan names.
-  const lasting = getLastingIdentity(summary);
-  return lasting === undefined || isObservedTenant(lasting, target.baseUrl, observed) !== false;
+  const stableIdentity = getStableIdentity(summary);
+  return stableIdentity === undefined || isObservedTenant(stableIdentity, target.baseUrl, observed) !== false;
 }
 
 /** Builds the marker for the stack's state. Undefined if the stack has none and the rollout's mode doesn't add one. */

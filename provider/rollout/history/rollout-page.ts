@@ -82,7 +82,7 @@ export function buildEventLine({ at, kind, wave, tenant, by, detail }: RolloutMi
 }
 
 export function buildChangeLine(change: RecordedChange): PageLine {
-  const { sign, before, after, expires, why, accepted } = change;
+  const { sign, before, after, expires, reason, accepted } = change;
   const isUpdate = before !== undefined && after !== undefined;
   const previousTexts = isUpdate ? findDifferingTexts(before, after) : [];
   const details: readonly SafeText[] = [
@@ -91,7 +91,7 @@ export function buildChangeLine(change: RecordedChange): PageLine {
     ...previousTexts.flatMap(([name, previous]) => formatLabeled(`${name} was`, previous)),
     ...getDetailTexts(after ?? before ?? {}).flatMap(([name, text]) => formatLabeled(name, text)),
     ...formatLabeled("accepted", accepted),
-    ...(why === undefined ? [] : [[untrustedSentence(why)]]),
+    ...(reason === undefined ? [] : [[untrustedSentence(reason)]]),
   ];
   return {
     label: CHANGE_SIGNS[sign],

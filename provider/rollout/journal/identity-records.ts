@@ -56,7 +56,7 @@ export function selectIdentityRecords(
             earlier: async () => await readEarlier(stack),
             ...omitUndefined({ place, fingerprint, acceptedSeq }),
             ...(isNewer && pending.isStarted
-              ? { isInterrupted: true, ...omitUndefined({ lasting: pending.lasting }) }
+              ? { isInterrupted: true, ...omitUndefined({ stableIdentity: pending.stableIdentity }) }
               : {}),
           },
         ] as const,

@@ -8,10 +8,10 @@ import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
 import { type IdentityReading, selectValidReadings } from "../targets/tenant-conflicts";
 import { JournalReader } from "./journal-reader";
-import { getLastingIdentity } from "./lasting-identity";
 import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
 import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
 import { readActiveSkips } from "./skips";
+import { getStableIdentity } from "./stable-identity";
 
 export interface LastAppliedRollouts {
   readonly stacks: ReadonlyMap<string, StackRollouts>;
@@ -58,7 +58,7 @@ interface ObservedTenant {
   /** The identity of the tenant at planning time, or after later writes. */
   readonly identity?: TenantIdentity;
   /** The part of the identity that no attempt to change the tenant can have removed or replaced. Absent: not known. */
-  readonly lasting?: TenantIdentity;
+  readonly stableIdentity?: TenantIdentity;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
   readonly acceptedSeq?: number;
 }
@@ -278,7 +278,7 @@ function parseIdentityFields(row: Row, seq: number | undefined): Omit<ObservedTe
   return omitUndefined({
     fingerprint: summary?.fingerprint,
     identity: summary?.identity,
-    lasting: summary && getLastingIdentity(summary),
+    stableIdentity: summary && getStableIdentity(summary),
     acceptedSeq: summary && getAcceptedSeq(summary, seq),
   });
 }

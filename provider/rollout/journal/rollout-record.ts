@@ -89,7 +89,7 @@ export interface TenantSummary {
    * The part of the identity that remains even if the plan is applied in part. Absent if the plan only adds, or if
    * nothing else identifies the tenant.
    */
-  readonly lasting?: TenantIdentity;
+  readonly stableIdentity?: TenantIdentity;
   /** Whether a person accepted that the tenant is empty, or that its users have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file to apply first, which writes nothing. It makes the stack manage entries before it can remove them. */

@@ -36,7 +36,7 @@ export async function findValueChanges(
         omitUndefined({
           rollout: String(row["rollout"]),
           wave: waves[Number(row["wave"])]?.name ?? "",
-          did: sign,
+          sign,
           kind,
           lists: [...new Set([before?.list, after?.list])].filter((list) => list !== undefined),
           verdictScope,
@@ -44,7 +44,7 @@ export async function findValueChanges(
           digest: String(row["digest"]),
           planDigest: String(row["plan_digest"]),
           rollsBack,
-          at: finishedAtMs === undefined ? undefined : new Date(finishedAtMs).toISOString(),
+          finishedAt: finishedAtMs === undefined ? undefined : new Date(finishedAtMs).toISOString(),
         }),
       );
   });

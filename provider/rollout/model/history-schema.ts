@@ -77,7 +77,7 @@ const recordedChange = planChangeSchema
     value: true,
     before: true,
     after: true,
-    why: true,
+    reason: true,
     accepted: true,
   })
   .extend(metadataShape)

@@ -40,7 +40,7 @@ export class CombinedPlanBuilder {
   #omittedCount = 0;
 
   /**
-   * @param plan ignored if its key opens another tenant, because it would reveal that tenant's data.
+   * @param plan ignored if its key belongs to another tenant, because it would reveal that tenant's data.
    * @param mail the evidence from the tenant's mail, by {@link getChangeKey}.
    */
   add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeEvidence>): void {

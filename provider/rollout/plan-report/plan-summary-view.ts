@@ -52,7 +52,7 @@ export interface PlanSummaryView extends Pick<PlanView, "status" | "verdict" | "
 }
 
 /**
- * Adds the alarms from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key opens another tenant.
+ * Adds the alarms from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key belongs to another tenant.
  */
 export function addMailAlarms(report: RolloutReport, mail: MailSearchResult | undefined): RolloutReport {
   if (mail === undefined) return report;

@@ -63,7 +63,7 @@ function comparePendingFiles(
   const expiredKeys: string[] = [];
   let changed = 0;
   for (const list of desired.lists) {
-    const { content } = getListKind(list).subjectKind === "vip" ? known.vips : known.entries;
+    const { content } = getListKind(list).itemKind === "vip" ? known.vips : known.entries;
     const knownContent = new Map(Object.entries(content).filter(([, text]) => !isUnmanaged(text)));
     for (const [key, text] of Object.entries(list.declared)) {
       if (knownContent.get(key) !== text) changed += 1;

@@ -62,14 +62,14 @@ function buildEmptyPlan(plan: Plan): Plan {
   };
 }
 
-function formatDriftChange({ sign, kind, value, before, after, why }: PlanChange): string {
+function formatDriftChange({ sign, kind, value, before, after, reason }: PlanChange): string {
   const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
-  const { by, at } = before ?? {};
+  const { createdBy, createdAt } = before ?? {};
   const origin =
-    by === undefined && at === undefined
+    createdBy === undefined && createdAt === undefined
       ? "the service doesn't report the author"
-      : `created${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
-  const action = sign === "remove" ? `added at the tenant, ${origin}` : (why ?? "not as declared at the tenant");
-  const currentOrigin = sign === "change" && by !== undefined ? `; the current value was ${origin}` : "";
+      : `created${createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`}${createdAt === undefined ? "" : ` on ${excerpt(createdAt, 40)}`}`;
+  const action = sign === "remove" ? `added at the tenant, ${origin}` : (reason ?? "not as declared at the tenant");
+  const currentOrigin = sign === "change" && createdBy !== undefined ? `; the current value was ${origin}` : "";
   return sanitizeLine(`${list} ${excerpt(value, 300)}: ${action}${currentOrigin}`);
 }

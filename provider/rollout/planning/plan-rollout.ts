@@ -55,7 +55,7 @@ export interface PlanRolloutOptions {
   /** Plans one tenant. Default: plans it by its settings file. */
   readonly planTenant?: TenantPlanner;
   /** Reads what earlier rollouts recorded about tenants; called for each tenant. Default: nothing. */
-  readonly memory?: ReadIdentityRecords;
+  readonly readIdentityRecords?: ReadIdentityRecords;
   /**
    * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
    */
@@ -96,8 +96,8 @@ const WRITE_BATCH_SIZE = 20;
  *
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  * @throws {SameKeyError} if two tenants have the same key.
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service; (`ERR_OTHER_TENANT`) if a
- * key opens a tenant that an earlier rollout read under another name.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants belong to the same tenant of the service; (`ERR_OTHER_TENANT`) if a
+ * key belongs to a tenant that an earlier rollout read under another name.
  * @throws {PlanningFailedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) if it was stopped.
  */
@@ -181,9 +181,9 @@ export async function planRollout(
     };
     const newTargets: Target[] = [];
     const partlyMatching = new Map<Target, number>();
-    const { memory = async () => new Map() } = options;
+    const { readIdentityRecords = async () => new Map() } = options;
     const context: PlanningContext = {
-      readIdentityRecords: async () => await memory("declared"),
+      readIdentityRecords: async () => await readIdentityRecords("declared"),
       // The tenant's identity may be known even though the plan doesn't contain it.
       onReplacedTenant: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, matchCount) => {
@@ -251,7 +251,7 @@ export async function planRollout(
       reportedTenants.add(target.name);
     });
     const isAccepted = (name: string): boolean => isEmptyTenantAccepted(environment, name);
-    const known = addMarkerRecords(memory, [...identities.keys()], (target) => markers.get(target));
+    const known = addMarkerRecords(readIdentityRecords, [...identities.keys()], (target) => markers.get(target));
     const found = await validateTenantIdentities(identities, known, isAccepted);
     const isUnreported = ({ name }: { readonly name: string }): boolean => !reportedTenants.has(name);
     const sameTenants = found.filter(({ targets, records }) => [...targets, ...records].every(isUnreported));
@@ -314,7 +314,7 @@ export async function planRollout(
   }
 }
 
-/** Tallies the changes without the tenants whose mail reveals that their key opens another tenant. */
+/** Tallies the changes without the tenants whose mail reveals that their key belongs to another tenant. */
 async function collectChanges(
   journal: Journal,
   id: string,

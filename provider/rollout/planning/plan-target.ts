@@ -26,8 +26,8 @@ import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
-import { buildLastingIdentity } from "../journal/lasting-identity";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
+import { buildStableIdentity } from "../journal/stable-identity";
 import { RolloutError } from "../model/rollout-error";
 import type { TenantChange } from "../model/rollout-report";
 import { readStackMarker, type StackMarker } from "../model/stack-marker";
@@ -155,11 +155,11 @@ export function buildTenantIdentification(
   desired: DesiredState,
   observed: ObservedState,
   { changes }: Pick<Plan, "changes">,
-): Pick<TenantSummary, "fingerprint" | "lasting"> & { readonly identity: TenantIdentity } {
+): Pick<TenantSummary, "fingerprint" | "stableIdentity"> & { readonly identity: TenantIdentity } {
   return {
     ...omitUndefined({
       fingerprint: computeTenantFingerprint(desired, observed),
-      lasting: buildLastingIdentity(baseUrl, observed, changes),
+      stableIdentity: buildStableIdentity(baseUrl, observed, changes),
     }),
     identity: getObservedIdentity(baseUrl, observed),
   };
@@ -211,7 +211,7 @@ export function readTargetSettings(
 }
 
 /**
- * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
+ * Builds the result of planning one tenant. If the key seems to belong to another tenant, the result contains nothing else about it.
  *
  * @param isDone whether nothing is left to do for the tenant.
  */
@@ -223,7 +223,7 @@ export function buildTargetPlan(
   context: PlanningContext,
   summaryFields: Pick<
     TenantSummary,
-    "importSettings" | "unreverted" | "fingerprint" | "identity" | "lasting" | "only" | "drift"
+    "importSettings" | "unreverted" | "fingerprint" | "identity" | "stableIdentity" | "only" | "drift"
   > = {},
 ): TargetPlan {
   const plan = redactOtherTenantPlan(fullPlan);

@@ -13,7 +13,7 @@ import { buildTenantPlan, type PlanningContext, readTargetSettings, readTargetSt
 
 /**
  * Plans one tenant by its settings file once more, with evidence from its mail. Reads only. Doesn't search the mail if the key seems to
- * open another tenant.
+ * belong to another tenant.
  *
  * @throws any error that prevents the plan. Mail that can't be read is reported in the plan's evidence.
  */

@@ -262,7 +262,7 @@ function findEvidence(
   // Renaming a project doesn't change the names of its stacks, so only an identity is evidence for another name.
   if (project !== undefined && stack !== target.stack) return undefined;
   // An interrupted rollout may have replaced what identified the tenant.
-  const expected = record?.isInterrupted === true ? record.lasting : record?.identity;
+  const expected = record?.isInterrupted === true ? record.stableIdentity : record?.identity;
   if (expected !== undefined && isObservedTenant(expected, target.baseUrl, observed) === false) return undefined;
   const mailboxes = collectMailDomains(getVipMailboxes(observed), true);
   const fingerprints = [

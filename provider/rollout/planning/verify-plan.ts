@@ -16,13 +16,13 @@ export async function verifyPlan(
   target: Target,
   key: string,
   plan: Plan,
-  reach: RequestContext,
+  requestContext: RequestContext,
 ): Promise<{ readonly mismatches: readonly string[]; readonly identity?: TenantIdentity }> {
   if (plan.changes.length === 0) return { mismatches: [] };
   // The lists may lag behind recent writes.
   return await readUntil(
     async () => {
-      const { observed } = await readTenantLists(target, key, reach);
+      const { observed } = await readTenantLists(target, key, requestContext);
       return {
         mismatches: listUnappliedChanges(plan, observed),
         identity: getObservedIdentity(target.baseUrl, observed),

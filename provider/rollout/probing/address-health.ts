@@ -1,6 +1,6 @@
 import { ServiceError } from "../../client";
 import { CircuitBreaker } from "../../client/circuit-breaker";
-import { getScopeByCode, SCOPES } from "../../client/response-classification";
+import { FAILURE_SCOPES, getScopeByCode } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
@@ -252,7 +252,7 @@ function selectProbeTargets({ tenants, lastAnswered }: AddressState, failedTarge
 export function isAddressWideFailure(error: unknown): boolean {
   if (!(error instanceof EmailSecurityError)) return false;
   const scope = error instanceof ServiceError ? error.scope : getScopeByCode(error.code);
-  return scope !== undefined && SCOPES[scope].isSharedByAddress === true;
+  return scope !== undefined && FAILURE_SCOPES[scope].isSharedByAddress === true;
 }
 
 /** Whether a failure is a response of a working service, such as the rejection of one tenant. */

@@ -5,10 +5,10 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { isEmptyIdentity } from "../../settings/tenant-identity";
 import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
-import { getLastingIdentity, mayEmptyTenant } from "../journal/lasting-identity";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import { getRollbackStatus } from "../journal/rollback-status";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
+import { getStableIdentity, mayEmptyTenant } from "../journal/stable-identity";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
@@ -60,7 +60,7 @@ const ROLLBACK_DIRECTORY = ".email-security/rollback";
  *
  * A skipped tenant keeps the changes of the rollout until it is unskipped.
  *
- * Also omits a tenant whose key now opens another tenant of the service. Only the planning finds that out. It adds the
+ * Also omits a tenant whose key now belongs to another tenant of the service. Only the planning finds that out. It adds the
  * tenant to `replaced`, and the caller then plans the rollback again.
  *
  * @param to the files of another point in time. A tenant without a file there returns to its state before the rollout.
@@ -163,7 +163,7 @@ export async function prepareRollback(
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || markerBefore !== undefined;
       // If a tenant was changed only in part, the items that the plan removes or replaces may be gone.
-      const identity = state === "done" ? summary?.identity : summary && getLastingIdentity(summary);
+      const identity = state === "done" ? summary?.identity : summary && getStableIdentity(summary);
       const tenantsToRestore = {
         rollout: id,
         plan,

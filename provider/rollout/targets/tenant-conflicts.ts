@@ -34,7 +34,7 @@ export interface IdentityRecord {
    */
   readonly isInterrupted?: boolean;
   /** For an interrupted rollout: the part of the identity that it can't have removed or replaced. Absent: not known. */
-  readonly lasting?: TenantIdentity;
+  readonly stableIdentity?: TenantIdentity;
   /** The last rollout with which a person accepted another tenant on the stack, as a sequence number. Absent: none. */
   readonly acceptedSeq?: number;
   /** The marker in the stack's state. Absent if it identifies no tenant, or was not read. */
@@ -70,7 +70,7 @@ export interface TenantConflict {
 }
 
 /**
- * Keys open another tenant of the service than intended, or several keys open the same one. The code is `ERR_OTHER_TENANT` if only earlier
+ * Keys belong to another tenant of the service than intended, or several keys belong to the same one. The code is `ERR_OTHER_TENANT` if only earlier
  * rollouts read that tenant under another name, and otherwise `ERR_SAME_TENANT`.
  */
 export class SameTenantError extends EmailSecurityError {
@@ -113,7 +113,7 @@ function formatOtherTenantMessage(groups: readonly TenantConflict[], outcome: st
 }
 
 function formatSameTenantMessage(outcome: string): string {
-  return `Different keys open the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. ${outcome} Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
+  return `Different keys belong to the same tenant of the service: these tenants hold the same entries, with the same ids and creation dates, or the same people. Each would remove what the other declares. ${outcome} Check which tenant each key belongs to, and give each tenant its own key. If they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
 }
 
 const MAX_LISTED = 20;
@@ -137,7 +137,7 @@ export function formatTargetWithKey({ name, place, key }: Target): string {
 }
 
 /**
- * Finds tenants whose keys open the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
+ * Finds tenants whose keys belong to the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
  * example, after two keys were swapped.
  *
  * @param readings the identities that this run read.

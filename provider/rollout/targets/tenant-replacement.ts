@@ -16,8 +16,8 @@ export type IdentityComparator = (earlier: IdentityRecord["identity"]) => boolea
  * compares only what that rollout doesn't touch.
  */
 export async function isDifferentTenant(record: IdentityRecord, compare: IdentityComparator): Promise<boolean> {
-  const { identity, lasting, isInterrupted = false, readEarlierIdentities = async () => [] } = record;
-  const expected = isInterrupted ? lasting : identity;
+  const { identity, stableIdentity, isInterrupted = false, readEarlierIdentities = async () => [] } = record;
+  const expected = isInterrupted ? stableIdentity : identity;
   if (expected === undefined || compare(expected) !== false) return false;
   const readings = await readEarlierIdentities();
   return !readings.some((reading) => compare(reading.identity) === true);
@@ -29,7 +29,7 @@ export function createIdentityComparator(baseUrl: string, observed: ObservedStat
 }
 
 export function formatDifferentTenantReason(rollout: string): string {
-  return `its key opens another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
+  return `its key belongs to another tenant of the service than the rollout ${rollout} read, according to ids and creation dates of entries, or to people`;
 }
 
 /** Returns an error for a read-only command if a tenant isn't the one that rollouts read. */

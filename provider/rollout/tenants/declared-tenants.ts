@@ -89,7 +89,7 @@ export function findSharedFiles(
 /**
  * Finds the tenant of the targets file that a tenant of the service seems to be, and why. Two signs count: its users
  * have mailboxes in an own domain that only this tenant names, or it holds at least half of the entries and VIPs that
- * only this tenant declares. The check is needed because two keys may open one tenant.
+ * only this tenant declares. The check is needed because two keys may belong to one tenant.
  */
 export function findLikelyTenant(
   observed: ObservedState,

@@ -89,7 +89,7 @@ export async function openStackRemoval<T>(
  * Plans the removals at the service for a tenant that is being removed: everything that its stack declared, and nothing
  * else. Protected entries, and signs of another tenant, become blockers of the plan.
  *
- * @param other the error if the key opens another tenant, according to rollouts. Default: no such sign.
+ * @param other the error if the key belongs to another tenant, according to rollouts. Default: no such sign.
  * @param environment may declare that the tenant is empty, or that its users have other domains now.
  * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of
  * the tenant.

@@ -168,8 +168,8 @@ export function planTenantAddition(
   const desired = buildDesiredState(settings, stackLists, findings);
   const plan = buildTenantPlan(target, settings, desired, observed, host, { acceptanceEnvironment: environment });
   const files: ChangedFile[] = [
-    { file: target.settings, before: "", after: newFile.text, action: "make" },
-    { file: normalize(file), before: textBefore, after: textAfter, ...(isNewFile ? { action: "make" } : {}) },
+    { file: target.settings, before: "", after: newFile.text, action: "create" },
+    { file: normalize(file), before: textBefore, after: textAfter, ...(isNewFile ? { action: "create" } : {}) },
   ];
   return { files, tenantFile: newFile, plan, hasStack: stack?.isThere };
 }

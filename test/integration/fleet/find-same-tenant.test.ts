@@ -38,7 +38,7 @@ tenants: { acme: {}, globex: {} }
 }
 
 const unreadCodesOf = ({ stdout }: CliResult): readonly (readonly string[])[] =>
-  findSchema.parse(JSON.parse(stdout)).tenants.map(({ unread }) => unread.map(({ code }) => code));
+  findSchema.parse(JSON.parse(stdout)).tenants.map(({ readErrors }) => readErrors.map(({ code }) => code));
 
 it("detects a second key of a tenant that has only VIPs", async () => {
   const { outcome } = await findInBoth({ acme: true, globex: false }, "sandbox-globex-console");

@@ -47,8 +47,14 @@ const find = async (values: readonly string[], options?: { below: boolean }): Pr
   });
 };
 
-const summarizeMatches = ({ found }: TenantMatches): unknown[] =>
-  found.map(({ kind, how, value, state, there }) => [kind, how, value, state, there.map(({ by }) => by)]);
+const summarizeMatches = ({ matches }: TenantMatches): unknown[] =>
+  matches.map(({ kind, matchType, value, state, actual }) => [
+    kind,
+    matchType,
+    value,
+    state,
+    actual.map(({ createdBy }) => createdBy),
+  ]);
 
 it("finds a mailbox as both an entry and a VIP", async () => {
   const person = await find(["philippa.grant@acme.example"]);
@@ -56,14 +62,14 @@ it("finds a mailbox as both an entry and a VIP", async () => {
     ["entry", "exact", "philippa.grant@acme.example", "missing", []],
     ["vip", "exact", "philippa.grant@acme.example", "differs", ["Dana Reyes (console)"]],
   ]);
-  expect(person.found[1]?.declared).toMatchObject({
+  expect(person.matches[1]?.declared).toMatchObject({
     list: "vip",
     line: 4,
     ticket: "HR-7",
     owner: "Dana Reyes",
   });
-  expect(person.found[1]).not.toHaveProperty("verdictScope");
-  expect(person.found[1]?.there).toMatchObject([{ list: "vip", comment: expect.stringContaining("impersonated") }]);
+  expect(person.matches[1]).not.toHaveProperty("verdictScope");
+  expect(person.matches[1]?.actual).toMatchObject([{ list: "vip", comment: expect.stringContaining("impersonated") }]);
   expect(sandbox.requests.map(({ path }) => path.replace(/.*\//, "")).sort()).toEqual([
     "allow_deny_entries",
     "allow_deny_entries",
@@ -72,27 +78,27 @@ it("finds a mailbox as both an entry and a VIP", async () => {
 });
 
 it("reports the source of an automatically detected VIP", async () => {
-  const { found } = await find([
+  const { matches } = await find([
     "ruth.castellan@acme.example",
     "gone@acme.example",
     "left@acme.example",
     "nobody@acme.example",
   ]);
-  expect(found.map(({ value, state, ended }) => [value, state, ended.map(({ why }) => why)])).toEqual([
+  expect(matches.map(({ value, state, inactive }) => [value, state, inactive.map(({ reason }) => reason)])).toEqual([
     ["ruth.castellan@acme.example", "undeclared", []],
-    ["gone@acme.example", "ended", ["expired"]],
-    ["left@acme.example", "ended", ["removed"]],
+    ["gone@acme.example", "inactive", ["expired"]],
+    ["left@acme.example", "inactive", ["removed"]],
     ["nobody@acme.example", "missing", []],
   ]);
   // Nobody added this VIP, which the service reports as an empty name.
-  expect(found[0]?.there).toEqual([{ list: "vip", at: expect.any(String), source: "auto" }]);
+  expect(matches[0]?.actual).toEqual([{ list: "vip", createdAt: expect.any(String), source: "auto" }]);
 });
 
 it("reads the VIP list only for mailboxes or with --below", async () => {
   expect(summarizeMatches(await find(["acme.example"]))).toEqual([]);
   expect(sandbox.requests).toHaveLength(2);
   const below = await find(["acme.example"], { below: true });
-  const people = below.found.filter(({ kind, how }) => kind === "vip" && how === "below");
+  const people = below.matches.filter(({ kind, matchType }) => kind === "vip" && matchType === "below");
   expect(people.length).toBeGreaterThan(10);
   expect(sandbox.requests).toHaveLength(3);
 });

@@ -148,30 +148,30 @@ it("names the entry that decides for a sender", async () => {
       {
         sender: "ceo@partner.example",
         scope: "global",
-        of: "tenant",
-        decides: {
+        basis: "tenant",
+        decidingEntry: {
           list: "deny",
           key: "ceo@partner.example",
           value: "ceo@partner.example",
           verdictScope: "global",
         },
-        others: 1,
-        isKnown: false,
+        otherEntryCount: 1,
+        isCertain: false,
       },
     ],
     [
       {
         sender: "ceo@partner.example",
         scope: "global",
-        of: "tenant",
-        decides: {
+        basis: "tenant",
+        decidingEntry: {
           list: "allow",
           key: "partner.example",
           value: "partner.example",
           verdictScope: "global",
         },
-        others: 0,
-        isKnown: true,
+        otherEntryCount: 0,
+        isCertain: true,
       },
     ],
   ]);
@@ -179,26 +179,26 @@ it("names the entry that decides for a sender", async () => {
 
 it("reports whether expired or removed entries are still at the tenant", async () => {
   const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
-  const summary = reportOf(outcome).tenants.map(({ name, found }) => [
+  const summary = reportOf(outcome).tenants.map(({ name, matches }) => [
     name,
-    found.map(({ value, state, ended }) => [
+    matches.map(({ value, state, inactive }) => [
       value,
       state,
-      ended.map(({ why, line, removedAt }) => [why, line, removedAt?.file, removedAt?.line]),
+      inactive.map(({ reason, line, removedAt }) => [reason, line, removedAt?.file, removedAt?.line]),
     ]),
   ]);
   expect(summary).toEqual([
     [
       "acme",
       [
-        ["old.example", "ended", [["expired", 5, undefined, undefined]]],
-        ["gone.example", "ended", [["removed", 4, "settings/acme.yaml", 3]]],
+        ["old.example", "inactive", [["expired", 5, undefined, undefined]]],
+        ["gone.example", "inactive", [["removed", 4, "settings/acme.yaml", 3]]],
       ],
     ],
     [
       "hooli",
       [
-        ["old.example", "lingers", [["expired", 5, undefined, undefined]]],
+        ["old.example", "undeleted", [["expired", 5, undefined, undefined]]],
         ["gone.example", "missing", []],
       ],
     ],
@@ -215,7 +215,7 @@ it("makes no request for tenants that share a key", async () => {
   );
   const { tenants, isComplete } = reportOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
-  expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
+  expect(tenants.map(({ readErrors }) => readErrors.map(({ code }) => code))).toEqual([
     ["ERR_ROLLOUT_SAME_KEY"],
     ["ERR_ROLLOUT_SAME_KEY"],
   ]);
@@ -267,8 +267,8 @@ waves: [{ name: all }]
   silent.close();
   const { tenants, isComplete } = reportOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
-  expect(tenants.filter(({ unread }) => unread.length > 0)).toHaveLength(30);
-  expect(tenants.at(-1)?.found.map(({ state }) => state)).toEqual(["undeclared"]);
+  expect(tenants.filter(({ readErrors }) => readErrors.length > 0)).toHaveLength(30);
+  expect(tenants.at(-1)?.matches.map(({ state }) => state)).toEqual(["undeclared"]);
   // Both lists of the first tenant, and one read each for three others at once.
   expect(connections).toHaveLength(5);
 });

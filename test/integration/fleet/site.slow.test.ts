@@ -187,7 +187,7 @@ it("shows mail evidence for each entry with --evidence", async () => {
   expect(own.mail).toEqual([[0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))]]);
 });
 
-it("shows nothing of another tenant that a key opens", async () => {
+it("shows nothing of another tenant that a key belongs to", async () => {
   const people = [chiefOf("other.example")];
   await using service = await startSandbox({
     scenario: {

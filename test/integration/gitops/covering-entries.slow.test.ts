@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FindReport } from "../../../provider/commands/find/find-schema";
-import type { WhyStory } from "../../../provider/gitops/why-schema";
+import type { WhyReport } from "../../../provider/gitops/why-schema";
 import { type Cli, createCli } from "../../support/cli";
 import { LiteralService } from "../../support/literal-service";
 import { runEnvironment } from "../../support/run-environment";
@@ -65,8 +65,8 @@ describe("find", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.found);
-    expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
+    const found = tenants.flatMap((tenant) => tenant.matches);
+    expect(found.map((one) => [one.value, one.matchType, one.actual.length])).toEqual([[covering, how, 1]]);
   });
 
   it.each([
@@ -77,8 +77,8 @@ describe("find", () => {
   ])("finds the pattern %s itself", async (value, held) => {
     const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.found);
-    expect(found.map((one) => [one.value, one.how])).toEqual([[held, "exact"]]);
+    const found = tenants.flatMap((tenant) => tenant.matches);
+    expect(found.map((one) => [one.value, one.matchType])).toEqual([[held, "exact"]]);
     const why = await email("why", value, "--no-evidence");
     expect(why.output).not.toContain("does not hold it");
   });
@@ -92,8 +92,8 @@ describe("find", () => {
 describe("why", () => {
   it.each([...COVERED, ...COVERED_RANGES])("names the entry that allows %s: %s", async (value, covering, how) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
-    const { above, held = [] } = JSON.parse(stdout) as WhyStory;
-    const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
+    const { coveringEntries, actual = [] } = JSON.parse(stdout) as WhyReport;
+    const entries = how === "exact" ? actual.map(({ key }) => key) : coveringEntries.map((one) => one.value);
     expect(entries).toEqual([covering]);
   });
 });

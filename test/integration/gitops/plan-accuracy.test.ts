@@ -308,7 +308,7 @@ class Scene {
       .takeRequests()
       .filter((request) => request.method !== "GET" && request.path.includes(path));
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
-    if (change.why?.startsWith("is replaced by")) {
+    if (change.reason?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
       const row = this.#company.entries().find((one) => keyOfRow(one) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });

@@ -60,8 +60,8 @@ const entry = (list: string, value: string, comment = "", more = {}) => ({
 });
 
 const brief = ({ changes }: Plan): string[] =>
-  changes.map(({ sign, before, after, key, why }) =>
-    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why].filter(Boolean).join(" "),
+  changes.map(({ sign, before, after, key, reason }) =>
+    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), reason].filter(Boolean).join(" "),
   );
 
 describe("a plan", () => {
@@ -89,12 +89,12 @@ allow:
       "change worded.example deny deny",
     ]);
     expect(plan.counts).toEqual({ added: 1, changed: 2, removed: 0, unchanged: 1, unmanaged: 1 });
-    expect(plan.unmanaged.map(({ key, before }) => [key, before.by])).toEqual([
+    expect(plan.unmanaged.map(({ key, before }) => [key, before.createdBy])).toEqual([
       ["mine.example", "Dana Reyes (console)"],
     ]);
     const worded = plan.changes.find(({ key }) => key === "worded.example");
     expect(worded).toMatchObject({
-      before: { comment: "old", by: "Dana Reyes (console)" },
+      before: { comment: "old", createdBy: "Dana Reyes (console)" },
       after: { comment: "new" },
       ticket: "CHG-1",
       owner: "Dana",
@@ -232,8 +232,8 @@ deny: []
     await client.close();
     const listDrift = (state?: StackLists) =>
       detectDrift(settings, observed, "sandbox", state)
-        .items.filter(({ what }) => what !== "missing")
-        .map(({ what, key, why }) => [what, key, why]);
+        .items.filter(({ driftKind }) => driftKind !== "missing")
+        .map(({ driftKind, key, reason }) => [driftKind, key, reason]);
     expect(listDrift(known)).toEqual([
       [
         "added",
@@ -270,7 +270,7 @@ deny: []
     expect(await codes("globex.example, acme.example")).toEqual([]);
   });
 
-  it("shows nothing of another tenant that the key opens", async () => {
+  it("shows nothing of another tenant that the key belongs to", async () => {
     await using sandbox = await startSandbox();
     const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
     const [vip] = (await client.vipEmployees.list()).items;

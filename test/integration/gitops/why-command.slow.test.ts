@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type WhyStory, whySchema } from "../../../provider/gitops/why-schema";
+import { type WhyReport, whySchema } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
@@ -25,12 +25,12 @@ it("explains an entry as JSON and Markdown", async () => {
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
   const json = await email("why", "flood.example", "settings.yaml", "--format", "json");
-  const story = JSON.parse(json.stdout) as WhyStory;
-  expect(story.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields])).toEqual([
+  const report = JSON.parse(json.stdout) as WhyReport;
+  expect(report.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields])).toEqual([
     [HOSTILE, { ticket: "INC-1", expires: "2099-10-01" }, { ticket: "INC-1", expires: "2099-12-31" }],
     ["Deny the flood (#7)", undefined, { ticket: "INC-1", expires: "2099-10-01" }],
   ]);
-  expect(whySchema.parse(story)).toEqual(story);
+  expect(whySchema.parse(report)).toEqual(report);
 
   const markdown = await email("why", "flood.example", "--format", "markdown");
   expect(commandsIn(markdown.output)).toEqual([]);

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { WhyStory } from "../../../provider/gitops/why-schema";
+import type { WhyReport } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
 import { commandsIn } from "../../support/hostile-text";
@@ -55,10 +55,10 @@ it("reports an entry that no file declares", async () => {
   sandbox.clearRequests();
   const { code, stdout } = await email("why", row?.value ?? "", "--format", "json", "--no-evidence");
   expect(code).toBe(2);
-  const story = JSON.parse(stdout) as WhyStory;
-  expect(story.files).toEqual([]);
-  expect(story.held).toMatchObject([{ list: row?.list, by: row?.created_by, isDeclared: false }]);
-  expect(story.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
+  const report = JSON.parse(stdout) as WhyReport;
+  expect(report.files).toEqual([]);
+  expect(report.actual).toMatchObject([{ list: row?.list, createdBy: row?.created_by, isDeclared: false }]);
+  expect(report.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
   expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
 });
 
@@ -100,9 +100,9 @@ it("names the committer of another author's change", async () => {
   expect(stdout.replace(/\s+/g, " ")).toContain(
     "written on 2026-05-04 08:00 UTC; committed on 2026-06-05 09:30 UTC by Robin Okafor <robin@acme.example>",
   );
-  const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyStory).history;
+  const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport).history;
   expect(event?.commit).toMatchObject({
-    at: "2026-05-04T08:00:00.000Z",
+    authoredAt: "2026-05-04T08:00:00.000Z",
     committer: "Robin Okafor <robin@acme.example>",
     committedAt: "2026-06-05T09:30:00.000Z",
   });

@@ -34,7 +34,7 @@ describe.skipIf(!hasShell)("email-security rollout", () => {
   ])("rejects a second key of a tenant that %s before writing", async (_case, tenant) => {
     const { code, stderr } = await fleet.runPlan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
     expect(code).toBe(3);
-    expect(stderr).toContain("Different keys open the same tenant of the service");
+    expect(stderr).toContain("Different keys belong to the same tenant of the service");
     expect(stderr).toContain("[ERR_SAME_TENANT]");
     expect(stderr).toMatch(new RegExp(`"(${tenant}|t3)" \\(tenants\\.yaml:\\d+; [^)]+\\), "(${tenant}|t3)" \\(ten`));
     expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
@@ -158,7 +158,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect(requests()).toEqual(plain);
   });
 
-  it("reports an incomplete search when a key opens another tenant", async () => {
+  it("reports an incomplete search when a key belongs to another tenant", async () => {
     withoutOwnDomains();
     const wrong = { ACME_KEY: "sandbox-globex-console" };
     const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
@@ -177,7 +177,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect(outcome).toMatchObject({ code: 1 });
     expect(existsSync(directory.at("out/index.html"))).toBe(true);
     const page = readFileSync(directory.at("out/tenants/globex.html"), "utf8");
-    expect(page).toContain("Different keys open the same tenant");
+    expect(page).toContain("Different keys belong to the same tenant");
     const files = globSync("out/**/*.{html,js,json}", { cwd: directory.path });
     const texts = files.map((file) => readFileSync(join(directory.path, file), "utf8"));
     expect(texts.join("\n")).not.toContain("hidden.example");

@@ -130,7 +130,7 @@ describe.skipIf(!hasShell)("a rollback that leaves a tenant out", () => {
     expect(stderr).toContain("Some tenants are left out");
   });
 
-  it("leaves out two tenants whose keys open the same one", async () => {
+  it("leaves out two tenants whose keys belong to the same one", async () => {
     const keys = { T3_KEY: keyOf("t5"), HELD_KEY: keyOf("t5", "ci") };
     const { code, stdout, stderr } = await fleet.run(["rollout", "rollback", "--database", "j.db"], keys);
     expect(code, stderr + stdout).toBe(2);

@@ -44,7 +44,7 @@ const FACTS = {
   owner: "Dana Reyes",
   approvedBy: "Victor",
   expires: "2026-12-31",
-  why: "no longer declared",
+  reason: "no longer declared",
   accepted: "meant",
 };
 const MOVED: RecordedChange = {

@@ -172,7 +172,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
   });
 
-  it("keeps a stack with few declarations when a key opens an empty tenant", async () => {
+  it("keeps a stack with few declarations when a key belongs to an empty tenant", async () => {
     await click(fleet.sandbox, "POST", "/vip_employees/remove", { emails: ["ceo-t1@fleet.example"] }, "t1");
     const former = buildTenantIdentity(fleet.sandbox.url, { rows: [], mailboxes: ["ceo@gone.example"] });
     fleet.hasState("t1", stateOf("t1", former, { "gone.example": "deny" }));

@@ -17,13 +17,13 @@ it("finds the rollout that added a value in a PostgreSQL journal", async () => {
     {
       rollout,
       wave: "canary",
-      did: "add",
+      sign: "add",
       kind: "entry",
       lists: ["deny"],
       state: "done",
       digest: `r2-${rollout.slice(-6)}`,
       planDigest: "v2-acme",
-      at: "2026-11-02T09:00:00.000Z",
+      finishedAt: "2026-11-02T09:00:00.000Z",
     },
   ]);
   expect(await findValueChanges(database, "globex", "flood.example")).toEqual([]);

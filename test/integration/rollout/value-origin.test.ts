@@ -15,13 +15,13 @@ it("finds the rollout, wave and digests that added a value", async () => {
     {
       rollout,
       wave: "canary",
-      did: "add",
+      sign: "add",
       kind: "entry",
       lists: ["deny"],
       state: "done",
       digest: `r2-${rollout.slice(-6)}`,
       planDigest: "v2-acme",
-      at: "2026-11-02T09:00:00.000Z",
+      finishedAt: "2026-11-02T09:00:00.000Z",
     },
   ]);
   expect(await findValueChanges(database, "acme", "other.example")).toEqual([]);

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import { type ServiceError, SettingsClient } from "../../../provider/client";
 import {
   classifyResponse,
+  FAILURE_SCOPES,
   getScopeByCode,
   type ResponseClass,
   type ResponseObservation,
-  SCOPES,
 } from "../../../provider/client/response-classification";
 import { getFailureHandling, MAX_ATTEMPTS, MAX_RATE_LIMITED_ATTEMPTS } from "../../../provider/client/retry-policy";
 import { BulkRunner } from "../../../provider/resources/lifecycle/best-effort-runner";
@@ -222,7 +222,7 @@ async function addressHealthDecides(error: EmailSecurityError) {
 
 /** Returns the number of consecutive failures after which the rest of a list is not attempted. */
 async function listDecides(error: ServiceError): Promise<number | undefined> {
-  const all = new BulkRunner<number>({ atATime: 1 });
+  const all = new BulkRunner<number>({ concurrency: 1 });
   let attempts = 0;
   const work = (): Promise<void> => {
     attempts += 1;
@@ -244,7 +244,7 @@ function attemptsOf(found: ResponseClass, method: string, most: number): number 
 it.each(Object.entries(RESPONSES))("handles each response as its class prescribes: %s", async (_name, response) => {
   const { is } = response;
   const found = classifyResponse(is);
-  const effects = SCOPES[found.scope];
+  const effects = FAILURE_SCOPES[found.scope];
   const isEmpty = "body" in is && is.body === "empty";
   const attempts = METHODS.map((method) => {
     const own = isEmpty && method === "DELETE" ? classifyResponse({ body: "empty deletion" }) : found;
@@ -264,7 +264,7 @@ it.each(Object.entries(RESPONSES))("handles each response as its class prescribe
   const isShared = effects.isSharedByAddress === true;
   expect(await addressHealthDecides(error)).toEqual({
     isAsked: isShared,
-    isAskedByCode: byCode !== undefined && SCOPES[byCode].isSharedByAddress === true,
+    isAskedByCode: byCode !== undefined && FAILURE_SCOPES[byCode].isSharedByAddress === true,
     isDown: isShared,
     isUnreachable: isShared,
   });

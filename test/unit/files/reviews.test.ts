@@ -11,12 +11,12 @@ import { createTestDirectory } from "../../support/test-directory";
 const TODAY = "2026-11-23";
 const MARK = { on: TODAY, by: "lena@acme.example" };
 
-const marked = (value: string, to: typeof MARK | (typeof MARK & { reason: string }) | undefined): Edit => ({
+const marked = (value: string, newValue: typeof MARK | (typeof MARK & { reason: string }) | undefined): Edit => ({
   action: "set",
   section: "deny",
   value,
   key: "reviewed",
-  to,
+  newValue,
 });
 
 describe("a review decision in a settings file", () => {

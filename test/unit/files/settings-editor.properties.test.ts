@@ -219,7 +219,7 @@ describe("editSettings on files of every style", () => {
               action: "add",
               section,
               element,
-              ...(wish.note === undefined ? {} : { note: wish.note }),
+              ...(wish.note === undefined ? {} : { yamlComment: wish.note }),
             });
             elements.push(element);
             continue;
@@ -234,10 +234,10 @@ describe("editSettings on files of every style", () => {
             elements.splice(at, 1);
             if (elements.length === 0) emptied.add(section);
           } else {
-            const to = wish.isTakenAway ? undefined : wish.text;
-            edits.push({ action: "set", section, value, key: wish.key as "comment", to });
+            const newValue = wish.isTakenAway ? undefined : wish.text;
+            edits.push({ action: "set", section, value, key: wish.key as "comment", newValue });
             const { [wish.key]: _before, ...rest } = element;
-            elements[at] = to === undefined ? rest : { ...rest, [wish.key]: to };
+            elements[at] = newValue === undefined ? rest : { ...rest, [wish.key]: newValue };
           }
         }
         const result = editSettings(file.text, edits);
@@ -269,8 +269,10 @@ describe("editSettings on files of every style", () => {
       fc.property(madeFile, fc.constantFrom("vips", "allow", "deny"), anyText, (file, section, comment) => {
         if (!file.sections.some(({ name }) => name === section)) return;
         const element = section === "vips" ? { email: "zzzz@zzzz.example" } : { value: "zzzz.example" };
-        const note = "from the console";
-        const added = editSettings(file.text, [{ action: "add", section, element: { ...element, comment }, note }]);
+        const yamlComment = "from the console";
+        const added = editSettings(file.text, [
+          { action: "add", section, element: { ...element, comment }, yamlComment },
+        ]);
         const value = element.email ?? element.value ?? "";
         expect(added).not.toBe(file.text);
         const taken = editSettings(added, [{ action: "remove", section, value }]);
@@ -295,8 +297,8 @@ describe("editSettings on files of every style", () => {
           const isRoot = rest.startsWith("{");
           const file = isRoot ? rest.replace("{", '{"version": 1,') : `version: 1\n${rest}`;
           const result = editSettings(file, [
-            { action: "add", section: "deny", element: { value: "x.example", comment: text }, note: text },
-            { action: "set", section: "deny", value: "x.example", key: "owner", to: text },
+            { action: "add", section: "deny", element: { value: "x.example", comment: text }, yamlComment: text },
+            { action: "set", section: "deny", value: "x.example", key: "owner", newValue: text },
           ]);
           const element = elementsIn(result, "deny").find(({ value }) => value === "x.example");
           expect(element).toEqual({ value: "x.example", comment: text, owner: text });
@@ -342,9 +344,10 @@ describe("editSettings on files of every style", () => {
           if (what === "add") {
             names.add(name);
             const element = to === null ? { value } : { value, comment: to };
-            return [{ action: what, section: "deny", element, ...(hasNote && { note: `about ${name}` }) }];
+            return [{ action: what, section: "deny", element, ...(hasNote && { yamlComment: `about ${name}` }) }];
           }
-          if (what === "set") return [{ action: what, section: "deny", value, key: "comment", to: to ?? undefined }];
+          if (what === "set")
+            return [{ action: what, section: "deny", value, key: "comment", newValue: to ?? undefined }];
           names.delete(name);
           return [{ action: "remove", section: "deny", value }];
         });

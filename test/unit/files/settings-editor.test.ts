@@ -41,7 +41,7 @@ function changes(before: string, edits: readonly Edit[]): string[] {
 describe("editSettings", () => {
   it("adds an element in sorted position and its neighbours' style", () => {
     const element = { value: "bb.example", comment: "no: yes" };
-    expect(changes(FILE, [{ action: "add", section: "deny", element, note: "seen\nin May" }])).toEqual([
+    expect(changes(FILE, [{ action: "add", section: "deny", element, yamlComment: "seen\nin May" }])).toEqual([
       "+  # seen",
       "+  # in May",
       "+  - value: bb.example",
@@ -54,7 +54,7 @@ describe("editSettings", () => {
 
   it("adds to a flow list with the note above the section", () => {
     const element = { value: "2001:db8::1", comment: "a, b" };
-    expect(changes(FILE, [{ action: "add", section: "allow", element, note: "why" }])).toEqual([
+    expect(changes(FILE, [{ action: "add", section: "allow", element, yamlComment: "why" }])).toEqual([
       "-allow: [a.example, { value: b.example, comment: hi }] # two",
       "+# why",
       '+allow: [{ value: "2001:db8::1", comment: "a, b" }, a.example, { value: b.example, comment: hi }] # two',
@@ -97,7 +97,7 @@ describe("editSettings", () => {
   it("keeps the comment lines below an element that it changes in the same edit", () => {
     const file = "version: 1\ndeny:\n  - a.example\n    # about b\n  - b.example\n";
     const edits: Edit[] = [
-      { action: "set", section: "deny", value: "a.example", key: "ticket", to: "INC-7" },
+      { action: "set", section: "deny", value: "a.example", key: "ticket", newValue: "INC-7" },
       { action: "add", section: "deny", element: { value: "aa.example" } },
     ];
     const changed =
@@ -110,8 +110,8 @@ describe("editSettings", () => {
   });
 
   it("sets and removes a field of an element", () => {
-    const set = (value: string, key: "comment" | "owner" | "ticket", to: string | undefined) =>
-      changes(FILE, [{ action: "set", section: "deny", value, key, to }]);
+    const set = (value: string, key: "comment" | "owner" | "ticket", newValue: string | undefined) =>
+      changes(FILE, [{ action: "set", section: "deny", value, key, newValue }]);
     expect(set("a.example", "comment", "010")).toEqual([
       "-  - a.example # t",
       "+  - value: a.example # t",
@@ -155,7 +155,7 @@ describe("editSettings", () => {
   it("keeps the lines of a multi-line flow list", () => {
     const file = "version: 1\ndeny: [\n  a.example, # a\n  # of b\n  b.example # b\n]\n";
     const element = { value: "bb.example" };
-    expect(editSettings(file, [{ action: "add", section: "deny", element, note: "new" }])).toBe(
+    expect(editSettings(file, [{ action: "add", section: "deny", element, yamlComment: "new" }])).toBe(
       "version: 1\ndeny: [\n  a.example, # a\n  # of b\n  b.example, # b\n  # new\n  bb.example\n]\n",
     );
     expect(editSettings(file, [{ action: "remove", section: "deny", value: "b.example" }])).toBe(

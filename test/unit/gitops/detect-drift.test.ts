@@ -62,7 +62,7 @@ describe("drift", () => {
   it.each(["", "  ", "\u200b"])("omits the author when the service returns %j", (nothing) => {
     const nobody = { ...row("deny", "clicked.example"), created_by: nothing, created_at: nothing };
     const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
-    expect(item?.there).toEqual({ list: "deny" });
+    expect(item?.actual).toEqual({ list: "deny" });
   });
 
   it("lists added, changed and missing entries with author and time", () => {
@@ -74,10 +74,20 @@ describe("drift", () => {
       ],
       [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
     );
-    expect(items.map(({ what, key, there, declared }) => [what, key, there, declared])).toEqual([
-      ["added", "clicked.example", { list: "deny", comment: "c", by: "Dana", at: "2026-11-20T10:00:00Z" }, undefined],
-      ["added", "pay@acme.example", { by: "Tomas", at: "2026-11-19" }, undefined],
-      ["changed", "bad.example", { list: "allow", by: "Dana", at: "2026-11-20T10:00:00Z" }, { list: "deny" }],
+    expect(items.map(({ driftKind, key, actual, declared }) => [driftKind, key, actual, declared])).toEqual([
+      [
+        "added",
+        "clicked.example",
+        { list: "deny", comment: "c", createdBy: "Dana", createdAt: "2026-11-20T10:00:00Z" },
+        undefined,
+      ],
+      ["added", "pay@acme.example", { createdBy: "Tomas", createdAt: "2026-11-19" }, undefined],
+      [
+        "changed",
+        "bad.example",
+        { list: "allow", createdBy: "Dana", createdAt: "2026-11-20T10:00:00Z" },
+        { list: "deny" },
+      ],
       ["changed", "partner.example", expect.objectContaining({ comment: "now with a comment" }), { list: "allow" }],
       ["missing", "worse.example", undefined, { list: "deny" }],
     ]);

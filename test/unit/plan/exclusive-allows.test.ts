@@ -51,7 +51,7 @@ function planOf(rows: readonly Row[], state?: StackLists, text = FILE): Plan {
 }
 
 const brief = ({ changes, unmanaged }: Plan): string[] => [
-  ...changes.map(({ sign, key, before, why }) => `${sign} ${before?.list} ${key}: ${why}`),
+  ...changes.map(({ sign, key, before, reason }) => `${sign} ${before?.list} ${key}: ${reason}`),
   ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
 ];
 
@@ -120,7 +120,7 @@ it("removes an allow that duplicates a declared deny", () => {
 
 it("reports undeclared allows and undeclared denies as drift", () => {
   const drift = detectDrift(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
-  expect(drift.items.map(({ what, key, there }) => `${what} ${there?.list} ${key}`)).toEqual([
+  expect(drift.items.map(({ driftKind, key, actual }) => `${driftKind} ${actual?.list} ${key}`)).toEqual([
     "added allow clicked.example",
     "added deny colleague.example",
   ]);

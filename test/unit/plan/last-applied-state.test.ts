@@ -74,7 +74,7 @@ describe("plan", () => {
       source: { kind: "files", files: ["x.yaml"], stack: "x" },
       mail: buildEmptyEvidence(today, "not asked"),
     });
-    expect(plan.changes.map(({ key, sign, why }) => [key, sign, why]).sort()).toEqual([
+    expect(plan.changes.map(({ key, sign, reason }) => [key, sign, reason]).sort()).toEqual([
       ["bad.example", "change", `changed at the tenant since the stack's last run; ${UNKNOWN_ACTOR}`],
       [
         "late.example",

@@ -27,7 +27,7 @@ const drift = (text: string, mailbox: string) => {
 it("prefers the files' own domains over the environment's", () => {
   expect(() => drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@globex.example")).toThrow(OtherTenantError);
   const { items } = drift("ownDomains: [acme.example]\ndeny: [a.example]\n", "x@acme.example");
-  expect(items.filter(({ kind }) => kind === "entry").map(({ what, value }) => [what, value])).toEqual([
+  expect(items.filter(({ kind }) => kind === "entry").map(({ driftKind, value }) => [driftKind, value])).toEqual([
     ["missing", "a.example"],
   ]);
   expect(() => drift("deny: [a.example]\n", "x@globex.example")).not.toThrow();

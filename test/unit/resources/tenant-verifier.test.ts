@@ -110,12 +110,15 @@ describe("tenant of a planned rollout", () => {
     return { error, read };
   };
 
-  it.each(["entries", "vips"] as const)("is rejected by its %s when the key opens another tenant", async (list) => {
-    const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
-    expect(error).toContain(
-      "Check which tenant the key from the environment variable ACME_KEY (tenants.yaml:7) belongs to",
-    );
-  });
+  it.each(["entries", "vips"] as const)(
+    "is rejected by its %s when the key belongs to another tenant",
+    async (list) => {
+      const { error } = await confirmed(list, { rows: "globex", mailboxes: [] });
+      expect(error).toContain(
+        "Check which tenant the key from the environment variable ACME_KEY (tenants.yaml:7) belongs to",
+      );
+    },
+  );
 
   it("is recognized from the list that is read anyway", async () => {
     const [rows, mailboxes] = ["acme", ["ceo@acme.example"]] as const;

@@ -68,7 +68,7 @@ describe("hashChanges", () => {
   const change: DigestedChange = {
     kind: "update",
     key: "deny domain evil.example",
-    before: { list: "deny", comment: "old", by: "Dana", at: "2026-01-01" },
+    before: { list: "deny", comment: "old", createdBy: "Dana", createdAt: "2026-01-01" },
     after: { list: "deny", comment: "new" },
   };
   const other: DigestedChange = { ...change, key: "deny domain other.example" };
@@ -88,18 +88,20 @@ describe("hashChanges", () => {
     ["missing state after", { after: undefined }],
     ["comment before", { before: { ...change.before, comment: "other" } }],
     ["comment after", { after: { ...change.after, comment: "other" } }],
-    ["author", { before: { ...change.before, by: "Robin" } }],
-    ["missing author", { before: { ...change.before, by: undefined } }],
-    ["creation time", { before: { ...change.before, at: "2026-01-02" } }],
-    ["missing creation time", { before: { ...change.before, at: undefined } }],
+    ["author", { before: { ...change.before, createdBy: "Robin" } }],
+    ["missing author", { before: { ...change.before, createdBy: undefined } }],
+    ["creation time", { before: { ...change.before, createdAt: "2026-01-02" } }],
+    ["missing creation time", { before: { ...change.before, createdAt: undefined } }],
     ["replaced entry", { mayReplace: [{ key: "allow domain evil.example", before: { list: "allow" } }] }],
   ])("distinguishes changes by %s", (_name, difference) => {
     expect(hashChanges([{ ...change, ...difference }])).not.toBe(hashChanges([change]));
   });
 
   it("hashes a missing author like an empty one", () => {
-    const anonymous = { ...change, before: { ...change.before, by: undefined, at: undefined } };
-    expect(hashChanges([anonymous])).toBe(hashChanges([{ ...change, before: { ...change.before, by: "", at: "" } }]));
+    const anonymous = { ...change, before: { ...change.before, createdBy: undefined, createdAt: undefined } };
+    expect(hashChanges([anonymous])).toBe(
+      hashChanges([{ ...change, before: { ...change.before, createdBy: "", createdAt: "" } }]),
+    );
   });
 
   it("distinguishes replaced entries by their state", () => {

@@ -20,17 +20,17 @@ const LAYOUTS: Readonly<Record<string, (hosts: readonly string[]) => string>> = 
 const metadata = { expires: "2026-12-23" };
 const reviewed = { on: "2026-11-23", by: "lena@acme.example" };
 const CHANGES: Readonly<Record<string, ListChange>> = {
-  "an addition": { do: "add", section: "deny", values: [], metadata },
-  "a removal": { do: "remove", values: [], metadata: {} },
-  "a move": { do: "move", to: "allow", values: [], metadata },
-  "an extension": { do: "extend", values: [], metadata },
-  "a review": { do: "keep", values: [], metadata: {}, reviewed },
+  "an addition": { action: "add", section: "deny", values: [], metadata },
+  "a removal": { action: "remove", values: [], metadata: {} },
+  "a move": { action: "move", to: "allow", values: [], metadata },
+  "an extension": { action: "extend", values: [], metadata },
+  "a review": { action: "keep", values: [], metadata: {}, reviewed },
 };
 
 const CASES = Object.keys(LAYOUTS).flatMap((layout) =>
   Object.entries(CHANGES)
     // Only an addition replaces expired entries; other changes treat them like all entries.
-    .filter(([, change]) => layout !== "expired lines" || change.do === "add")
+    .filter(([, change]) => layout !== "expired lines" || change.action === "add")
     .map(([name, change]) => ({ name, layout, change })),
 );
 
@@ -39,7 +39,7 @@ it.each(CASES)("plans $name of many values in $layout in linear time", ({ layout
     const hosts = Array.from({ length: 200 * scale }, (_, at) => `host-${String(at).padStart(4, "0")}.example`);
     const some = hosts.filter((_host, at) => at % 4 === 0);
     // In reverse order, each value is inserted before those added so far.
-    const isNew = change.do === "add" && layout !== "expired lines";
+    const isNew = change.action === "add" && layout !== "expired lines";
     const values = (isNew ? some.map((one) => `a-${one}`).toReversed() : some).map((one) => {
       const value = refang(one);
       if (!value.ok) throw new Error(value.reason);

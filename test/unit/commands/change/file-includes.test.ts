@@ -30,7 +30,7 @@ it("refuses a change that breaks a file including the changed one", () => {
     today: "2026-11-23",
   };
   const add = (text: string, metadata = {}) =>
-    prepareListChange(place, { do: "add", section: "allow", values: [value(text)], metadata });
+    prepareListChange(place, { action: "add", section: "allow", values: [value(text)], metadata });
   let refused = "";
   try {
     add("new.example");

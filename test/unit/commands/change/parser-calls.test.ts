@@ -21,7 +21,7 @@ it("runs the YAML parser only on entries that need it", () => {
   try {
     const { files, steps } = prepareListChange(
       { file: directory.at("settings.yaml"), today: "2026-11-23" },
-      { do: "add", section: "deny", values: [value.value], metadata: { expires: "2026-12-23" } },
+      { action: "add", section: "deny", values: [value.value], metadata: { expires: "2026-12-23" } },
     );
     expect(steps.map(({ description }) => description)).toEqual(["deny evil.example until 2026-12-23"]);
     const added = "  - value: evil.example\n    expires: 2026-12-23\n";

@@ -11,7 +11,7 @@ interface Row {
   readonly type?: string;
 }
 
-/** Formats each decision as `scope: list value, others, whether it is known`. */
+/** Formats each decision as `scope: list value, other entries, whether it is certain`. */
 const decided = (sender: string, rows: readonly Row[]): string[] => {
   const wanted = parseQueries([], [sender]);
   const found = findMatches(new Matcher(wanted), {
@@ -27,8 +27,8 @@ const decided = (sender: string, rows: readonly Row[]): string[] => {
     })),
   });
   return buildDecisions(wanted, found, "tenant").map(
-    ({ scope, decides, others, isKnown }) =>
-      `${scope}: ${decides === undefined ? "none" : `${decides.list} ${decides.value}`}, ${others}, ${isKnown ? "known" : "assumed"}`,
+    ({ scope, decidingEntry, otherEntryCount, isCertain }) =>
+      `${scope}: ${decidingEntry === undefined ? "none" : `${decidingEntry.list} ${decidingEntry.value}`}, ${otherEntryCount}, ${isCertain ? "certain" : "assumed"}`,
   );
 };
 
@@ -36,9 +36,9 @@ const allow = (value: string, scope?: "graymail"): Row => ({ list: "allow", valu
 const deny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value, ...(scope && { scope }) });
 
 it.each([
-  ["nothing concerns it", [], ["global: none, 0, known"]],
-  ["its own entry", [allow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, known"]],
-  ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, known"]],
+  ["nothing concerns it", [], ["global: none, 0, certain"]],
+  ["its own entry", [allow("ceo@mail.partner.example")], ["global: allow ceo@mail.partner.example, 0, certain"]],
+  ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, certain"]],
   ["one of a domain above alone", [deny("partner.example")], ["global: deny partner.example, 0, assumed"]],
   [
     "the mailbox before its domain",
@@ -58,14 +58,14 @@ it.each([
   [
     "two of one list",
     [deny("partner.example"), deny("mail.partner.example")],
-    ["global: deny mail.partner.example, 1, known"],
+    ["global: deny mail.partner.example, 1, certain"],
   ],
   [
     "another for mail of one verdict",
     [deny("partner.example"), allow("mail.partner.example", "graymail")],
     ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
   ],
-  ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, known"]],
+  ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, certain"]],
 ] as const)("decides: %s", (_what, rows, decisions) => {
   expect(decided("ceo@mail.partner.example", rows)).toEqual(decisions);
 });
@@ -74,6 +74,6 @@ it("considers an entry whose type the value does not imply", () => {
   const rows = [deny("ceo@mail.partner.example"), { ...allow("ceo@mail.partner.example"), type: "address" }];
   expect(decided("ceo@mail.partner.example", rows)).toEqual(["global: deny ceo@mail.partner.example, 1, assumed"]);
   expect(decided("ceo@mail.partner.example", [{ ...allow("mail.partner.example"), type: "host" }])).toEqual([
-    "global: allow mail.partner.example, 0, known",
+    "global: allow mail.partner.example, 0, certain",
   ]);
 });

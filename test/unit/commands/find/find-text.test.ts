@@ -13,45 +13,45 @@ const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u000
 
 const found = (fields: Partial<FindMatch> = {}): FindMatch => ({
   kind: "entry",
-  wanted: "evil.example",
-  how: "exact",
+  query: "evil.example",
+  matchType: "exact",
   key: "evil.example",
   value: "evil.example",
   entryType: "domain",
   verdictScope: "global",
-  state: "there",
-  ended: [],
-  there: [{ id: "1", list: "deny" }],
+  state: "present",
+  inactive: [],
+  actual: [{ id: "1", list: "deny" }],
   ...fields,
 });
 
 const tenant = (name: string, fields: Partial<TenantMatches> = {}): TenantMatches => ({
   name,
-  found: [found()],
+  matches: [found()],
   decisions: [],
-  unread: [],
+  readErrors: [],
   ...fields,
 });
 
 const report = (tenants: readonly TenantMatches[]): FindReport => ({
   format: "1",
-  at: "2026-11-20T09:00:00.000Z",
-  wanted: [{ value: "evil.example", entryType: "domain", isSender: true }],
+  searchedAt: "2026-11-20T09:00:00.000Z",
+  queries: [{ value: "evil.example", entryType: "domain", isSender: true }],
   tenants,
-  isComplete: tenants.every(({ unread }) => unread.length === 0),
+  isComplete: tenants.every(({ readErrors }) => readErrors.length === 0),
 });
 
 it("groups identical matches and counts the tenants it doesn't name", () => {
   const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
-  expect(renderFindText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
+  expect(renderFindText(report([...many, tenant("without", { matches: [] })])).replaceAll(/\s+/g, " ")).toBe(
     `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names its creator is unknown `,
   );
 });
 
 it("names no author where authors differ", () => {
   const by = (name: string, maker: string): TenantMatches =>
-    tenant(name, { found: [found({ there: [{ id: "1", list: "deny", by: maker }] })] });
+    tenant(name, { matches: [found({ actual: [{ id: "1", list: "deny", createdBy: maker }] })] });
   const text = renderFindText(report([by("a", "Dana"), by("b", "Tomas")]));
   expect(text).toContain("created by different people or at different times");
   expect(text).not.toContain("Dana");
@@ -62,12 +62,12 @@ it("shows a VIP's internationalized domain in its own script", () => {
     kind: "vip",
     value: "ceo@xn--mnchen-3ya.example",
     key: "ceo@xn--mnchen-3ya.example",
-    how: "below",
+    matchType: "below",
     state: "undeclared",
-    there: [{ list: "vip", by: "Dana", at: "2026-11-02", source: "manual" }],
+    actual: [{ list: "vip", createdBy: "Dana", createdAt: "2026-11-02", source: "manual" }],
   });
-  const unread = [{ where: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
-  expect(renderFindText(report([tenant("acme", { found: [vip], unread })]))).toBe(`evil.example: found
+  const readErrors = [{ source: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
+  expect(renderFindText(report([tenant("acme", { matches: [vip], readErrors })]))).toBe(`evil.example: found
   VIP ceo@xn--mnchen-3ya.example (ceo@münchen.example), below it: at the
     tenant, but not declared
       added by Dana on 2026-11-02, source manual
@@ -97,22 +97,22 @@ it("prints hostile text as plain text within the terminal width", () => {
     verdictScope: HOSTILE,
     state: "differs",
     declared,
-    ended: [{ ...declared, why: "removed", removedAt: { file: HOSTILE, line: 9 } }],
-    there: [{ id: HOSTILE, list: HOSTILE, comment: HOSTILE, by: HOSTILE, at: HOSTILE, source: HOSTILE }],
+    inactive: [{ ...declared, reason: "removed", removedAt: { file: HOSTILE, line: 9 } }],
+    actual: [{ id: HOSTILE, list: HOSTILE, comment: HOSTILE, createdBy: HOSTILE, createdAt: HOSTILE, source: HOSTILE }],
     stack: { stack: HOSTILE, resource: "entries", list: HOSTILE, comment: HOSTILE },
   });
   const decisions = [
     {
       sender: "evil.example",
       scope: HOSTILE,
-      of: "tenant" as const,
-      decides: { list: HOSTILE, key: HOSTILE, value: HOSTILE, verdictScope: HOSTILE },
-      others: 2,
-      isKnown: false,
+      basis: "tenant" as const,
+      decidingEntry: { list: HOSTILE, key: HOSTILE, value: HOSTILE, verdictScope: HOSTILE },
+      otherEntryCount: 2,
+      isCertain: false,
     },
   ];
-  const unread = [{ where: "tenant" as const, code: "Error", message: HOSTILE }];
-  const all = report([tenant(HOSTILE, { found: [one], decisions, unread }), tenant("b", { found: [one] })]);
+  const readErrors = [{ source: "tenant" as const, code: "Error", message: HOSTILE }];
+  const all = report([tenant(HOSTILE, { matches: [one], decisions, readErrors }), tenant("b", { matches: [one] })]);
   const text = renderFindText(all, 80);
   expect(commandsIn(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
@@ -121,11 +121,13 @@ it("prints hostile text as plain text within the terminal width", () => {
 });
 
 it("doesn't count an unreadable tenant as searched", () => {
-  const failed: TenantMatches["unread"] = [{ where: "tenant", code: "ERR_AUTH", message: "refused" }];
-  const unread = tenant("b", { found: [], unread: failed });
+  const failed: TenantMatches["readErrors"] = [{ source: "tenant", code: "ERR_AUTH", message: "refused" }];
+  const unreadable = tenant("b", { matches: [], readErrors: failed });
   const headline = (tenants: readonly TenantMatches[]): string => renderFindText(report(tenants)).split("\n")[0] ?? "";
-  expect(headline([tenant("a"), unread])).toBe("evil.example: found in 1 of 1 tenant, and 1 tenant could not be read");
-  expect(headline([tenant("a", { found: [] }), unread, { ...unread, name: "c" }])).toBe(
+  expect(headline([tenant("a"), unreadable])).toBe(
+    "evil.example: found in 1 of 1 tenant, and 1 tenant could not be read",
+  );
+  expect(headline([tenant("a", { matches: [] }), unreadable, { ...unreadable, name: "c" }])).toBe(
     "evil.example: nothing found in 1 tenant, and 2 tenants could not be read.",
   );
 });
@@ -133,7 +135,7 @@ it("doesn't count an unreadable tenant as searched", () => {
 it("truncates a long reason between words", () => {
   const message = `${"x".repeat(10)} ${"word ".repeat(195)}EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme`;
   const text = renderFindText(
-    report([tenant("b", { found: [], unread: [{ where: "tenant", code: "ERR_AUTH", message }] })]),
+    report([tenant("b", { matches: [], readErrors: [{ source: "tenant", code: "ERR_AUTH", message }] })]),
   );
   expect(text).toContain("… [ERR_AUTH]");
   expect(text).not.toContain("EMAIL_SECURITY");

@@ -23,20 +23,20 @@ it("estimates what another entry would let through without a deny", () => {
   });
   const deny = entry("deny", "evil.partner.example");
   expect(estimateEntryRemoval(base, [deny, entry("allow", "partner.example")], deny.key)).toMatchObject({
-    decided: 3,
-    otherwise: 1,
-    notKnown: 0,
+    decidedCount: 3,
+    reversedCount: 1,
+    undecidedCount: 0,
     recipients: [{ email: "jo@own.example", isVip: true, count: 1 }],
   });
   expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({
-    decided: 3,
-    otherwise: 0,
-    notKnown: 1,
+    decidedCount: 3,
+    reversedCount: 0,
+    undecidedCount: 1,
   });
   expect(estimateEntryRemoval(base, [deny, entry("deny", "partner.example")], deny.key)).toMatchObject({
-    decided: 3,
-    otherwise: 0,
-    notKnown: 0,
+    decidedCount: 3,
+    reversedCount: 0,
+    undecidedCount: 0,
   });
 });
 
@@ -46,9 +46,9 @@ it("estimates what another entry would stop without an allow", () => {
   });
   const allow = entry("allow", "good.evil.example");
   expect(estimateEntryRemoval(base, [allow, entry("deny", "evil.example")], allow.key)).toMatchObject({
-    decided: 2,
-    otherwise: 1,
-    notKnown: 0,
+    decidedCount: 2,
+    reversedCount: 1,
+    undecidedCount: 0,
     recipientCount: 1,
   });
 });
@@ -58,7 +58,7 @@ it("counts denied mail as stopped by a deny of any scope", () => {
     threats: [mail("a@deals.example", "quarantined", "denied"), mail("a@deals.example", "none", "spam")],
   });
   const deny: ProposedEntry = { ...entry("deny", "deals.example"), verdictScope: "graymail" };
-  expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({ decided: 1, notKnown: 1 });
+  expect(estimateEntryRemoval(base, [deny], deny.key)).toMatchObject({ decidedCount: 1, undecidedCount: 1 });
 });
 
 it("returns undefined for an IP address, a missing entry or unread threats", () => {

@@ -100,7 +100,7 @@ it("reports where a shallow clone's history ends", async () => {
   repository.git("clone", "--quiet", "--depth=1", `file://${repository.path}`, other.at("clone"));
   process.chdir(other.at("clone"));
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
-  expect(events).toMatchObject([{ commit: { subject: "next" }, isCutHere: true }]);
+  expect(events).toMatchObject([{ commit: { subject: "next" }, isTruncated: true }]);
   expect(missing).toEqual([expect.stringContaining("`git fetch --unshallow`")]);
   process.chdir(repository.path);
 });
@@ -162,8 +162,8 @@ it("reports changes made by adding or removing an include", async () => {
   const { events, isFromOtherFiles } = await readValueHistory(["a.yaml", "other.yaml"], "evil.example");
   const file = "lists/mid.yaml";
   expect(events.map((event) => [formatEvent(event), event.include])).toEqual([
-    ['drop: allow lists/base.yaml {"owner":"x"} → ', { by: "a.yaml", file }],
-    ['include:  → allow lists/base.yaml {"owner":"x"}', { by: "a.yaml", file }],
+    ['drop: allow lists/base.yaml {"owner":"x"} → ', { includingFile: "a.yaml", includedFile: file }],
+    ['include:  → allow lists/base.yaml {"owner":"x"}', { includingFile: "a.yaml", includedFile: file }],
     ['allow:  → allow lists/base.yaml {"owner":"x"}', undefined],
   ]);
   expect(isFromOtherFiles).toBe(false);
@@ -186,7 +186,7 @@ it("attributes an uncommitted removal to its include", async () => {
   writeFileSync("a.yaml", "version: 1\n");
   const [newest] = (await readValueHistory(["a.yaml"], "evil.example")).events;
   expect(newest).toMatchObject({
-    include: { by: "a.yaml", file: "base.yaml" },
+    include: { includingFile: "a.yaml", includedFile: "base.yaml" },
     before: { path: "base.yaml" },
   });
   expect(newest).not.toHaveProperty("commit");
@@ -202,7 +202,7 @@ it("ignores a removed include while another path includes the file", async () =>
   repository.commit("no more", { "mid.yaml": "version: 1\n" });
   writeFileSync("a.yaml", "version: 1\ninclude: [mid.yaml, base.yaml]\n");
   const { events } = await readValueHistory(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
-  expect(events.map((event) => [formatEvent(event), event.include?.by])).toEqual([
+  expect(events.map((event) => [formatEvent(event), event.include?.includingFile])).toEqual([
     ["(not committed):  → deny base.yaml {}", "a.yaml"],
     ["no more: deny base.yaml {} → ", "mid.yaml"],
     ["begin:  → deny base.yaml {}", undefined],

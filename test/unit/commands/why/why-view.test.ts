@@ -1,19 +1,19 @@
 import { expect, it } from "vitest";
 import { formatWhyJson, renderWhyMarkdown, renderWhyText } from "../../../../provider/commands/why/why-output";
 import { buildWhyView } from "../../../../provider/commands/why/why-view";
-import { type WhyStory, whySchema } from "../../../../provider/gitops/why-schema";
+import { type WhyReport, whySchema } from "../../../../provider/gitops/why-schema";
 import type { SafeText } from "../../../../provider/render/safe-text";
 import { commandsIn } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007 <script>` | # ![x](y)";
 
-const story = (fields: Partial<WhyStory> = {}): WhyStory => ({
+const createReport = (fields: Partial<WhyReport> = {}): WhyReport => ({
   format: 1,
   value: "ceo@partner.example",
   file: "settings.yaml",
-  at: "2026-11-20T09:00:00.000Z",
+  queriedAt: "2026-11-20T09:00:00.000Z",
   files: [],
-  above: [],
+  coveringEntries: [],
   history: [],
   isHistoryOfOtherFiles: false,
   missing: [],
@@ -23,7 +23,7 @@ const story = (fields: Partial<WhyStory> = {}): WhyStory => ({
 const commit = (subject: string) => ({
   id: "0".repeat(40),
   author: "Dana",
-  at: "2026-10-01T08:00:00.000Z",
+  authoredAt: "2026-10-01T08:00:00.000Z",
   subject,
 });
 const element = (section: "allow" | "deny" | "vips" | "remove deny", scope = "global") => ({
@@ -39,22 +39,22 @@ const event = (subject: string, before: unknown, after: unknown) =>
     merges: [],
     before,
     after,
-  }) as unknown as WhyStory["history"][number];
+  }) as unknown as WhyReport["history"][number];
 const place = { file: "a.yaml", line: 3, column: 1 };
-const chain = { place, chain: ["a.yaml"], overrides: [] };
+const chain = { place, includeChain: ["a.yaml"], overrides: [] };
 const plain = (words: SafeText): string =>
   words.map((word) => (typeof word === "string" ? word : word.untrusted)).join("");
 
-const standing = story({
+const fullReport = createReport({
   files: [
     { state: "declared", kind: "entry", key: "k", list: "deny", verdictScope: "global", ...chain },
     { state: "declared", kind: "vip", key: "k", ...chain },
   ],
-  held: [
+  actual: [
     { kind: "entry", key: "k", list: "deny", verdictScope: "global", isDeclared: true },
     { kind: "entry", key: "k", list: "allow", verdictScope: "graymail", isDeclared: false },
   ],
-  vipEnd: "excluded",
+  vipRemoval: "excluded",
   history: [
     event("to deny", element("allow"), element("deny")),
     event("a VIP", undefined, element("vips")),
@@ -65,7 +65,7 @@ const standing = story({
     {
       rollout: "r1",
       wave: "w",
-      did: "add",
+      sign: "add",
       kind: "vip",
       lists: [],
       state: "done",
@@ -75,7 +75,7 @@ const standing = story({
     {
       rollout: "r2",
       wave: "w",
-      did: "change",
+      sign: "change",
       kind: "entry",
       lists: ["allow", "deny"],
       verdictScope: "global",
@@ -87,7 +87,7 @@ const standing = story({
 });
 
 it("groups each list, scope and VIP under its own heading", () => {
-  const { sections } = buildWhyView(standing);
+  const { sections } = buildWhyView(fullReport);
   const rows = sections.map(({ title, lines }) => [
     plain(title),
     lines.map(({ source, text, details }) => [source, plain(text), ...details.map(plain)].join(" | ").slice(0, 130)),
@@ -117,7 +117,7 @@ it("groups each list, scope and VIP under its own heading", () => {
 });
 
 it("uses plain headings for a value with no current entry", () => {
-  const { sections } = buildWhyView(story({ held: [], history: standing.history }));
+  const { sections } = buildWhyView(createReport({ actual: [], history: fullReport.history }));
   expect(sections.map(({ title, lines }) => [plain(title), lines.length])).toEqual([
     ["Now", 2],
     ["History, newest first", 4],
@@ -125,7 +125,7 @@ it("uses plain headings for a value with no current entry", () => {
 });
 
 it("says that a VIP stays when its settings keep it", () => {
-  const { sections } = buildWhyView(story({ files: standing.files.slice(1), vipEnd: "kept" }));
+  const { sections } = buildWhyView(createReport({ files: fullReport.files.slice(1), vipRemoval: "kept" }));
   expect(sections[0]?.lines.map(({ text }) => plain(text)).join("\n")).toContain("it stays a VIP at the tenant");
 });
 
@@ -137,7 +137,7 @@ it("sanitizes hostile text in every output format", () => {
     approvedBy: HOSTILE,
     acceptRisk: HOSTILE,
   };
-  const hostile = story({
+  const hostile = createReport({
     file: HOSTILE,
     tenant: { host: HOSTILE, name: HOSTILE },
     files: [
@@ -155,30 +155,30 @@ it("sanitizes hostile text in every output format", () => {
         kind: "vip",
         key: HOSTILE,
         place: { ...place, file: HOSTILE },
-        chain: [HOSTILE, HOSTILE],
+        includeChain: [HOSTILE, HOSTILE],
         overrides: [],
         ...metadata,
       },
     ],
-    above: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],
-    held: [
+    coveringEntries: [{ list: HOSTILE, value: HOSTILE, verdictScope: HOSTILE }],
+    actual: [
       {
         kind: "entry",
         key: HOSTILE,
         list: HOSTILE,
         verdictScope: HOSTILE,
         comment: HOSTILE,
-        by: HOSTILE,
-        at: HOSTILE,
+        createdBy: HOSTILE,
+        createdAt: HOSTILE,
         isDeclared: false,
       },
     ],
-    vipEnd: "excluded",
+    vipRemoval: "excluded",
     history: [
       {
-        commit: { id: HOSTILE, author: HOSTILE, at: HOSTILE, subject: HOSTILE },
+        commit: { id: HOSTILE, author: HOSTILE, authoredAt: HOSTILE, subject: HOSTILE },
         requests: [{ name: HOSTILE }],
-        merges: [{ id: HOSTILE, at: HOSTILE }],
+        merges: [{ id: HOSTILE, mergedAt: HOSTILE }],
         after: { section: "allow", scope: HOSTILE, path: HOSTILE, fields: { [HOSTILE]: HOSTILE } },
       },
     ],
@@ -186,14 +186,14 @@ it("sanitizes hostile text in every output format", () => {
       {
         rollout: HOSTILE,
         wave: HOSTILE,
-        did: HOSTILE,
+        sign: HOSTILE,
         kind: "entry",
         lists: ["deny"],
         state: HOSTILE,
         digest: HOSTILE,
         planDigest: HOSTILE,
         rollsBack: HOSTILE,
-        at: HOSTILE,
+        finishedAt: HOSTILE,
       },
     ],
     missing: [HOSTILE],

@@ -57,7 +57,9 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
   });
 
   it("shows which entries an addition may replace", () => {
-    const mayReplace = [{ key: "partner.example (graymail)", before: { list: "allow", by: "Dana Reyes" } }] as const;
+    const mayReplace = [
+      { key: "partner.example (graymail)", before: { list: "allow", createdBy: "Dana Reyes" } },
+    ] as const;
     const text = rendered({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
     expect(text).toContain("partner.example (graymail)");
     expect(text).toContain("Dana Reyes");

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
 import { buildObservedState, getObservedIdentity, type ObservedState } from "../../../../provider/plan/observed-state";
-import {
-  buildLastingIdentity,
-  getLastingIdentity,
-  mayEmptyTenant,
-} from "../../../../provider/rollout/journal/lasting-identity";
 import type { TenantSummary } from "../../../../provider/rollout/journal/rollout-record";
+import {
+  buildStableIdentity,
+  getStableIdentity,
+  mayEmptyTenant,
+} from "../../../../provider/rollout/journal/stable-identity";
 import { createIdentityComparator, isDifferentTenant } from "../../../../provider/rollout/targets/tenant-replacement";
 
 const AT = "https://mail.example";
 const NOW = "2026-11-21T00:00:00.000Z";
 
-type Changes = Parameters<typeof buildLastingIdentity>[2];
+type Changes = Parameters<typeof buildStableIdentity>[2];
 
 function row(tenant: string, number: number, value = `evil${number}.example`): AllowDenyEntryRow {
   return {
@@ -37,16 +37,16 @@ const BEFORE = observed(rows("own", 0, 1, 2), CEO);
 /** Returns whether a tenant is refused after a rollout with these changes was interrupted there. */
 async function isRefused(changes: Changes, before: ObservedState, now: ObservedState): Promise<boolean> {
   const identity = getObservedIdentity(AT, before);
-  const lasting = buildLastingIdentity(AT, before, changes);
+  const stableIdentity = buildStableIdentity(AT, before, changes);
   const count = (sign: string) => changes.filter((one) => one.sign === sign).length;
   const planned = { added: count("add"), changed: count("change"), removed: count("remove") };
-  const summary = { planned, identity, ...(lasting && { lasting }) } as TenantSummary;
-  const known = getLastingIdentity(summary);
+  const summary = { planned, identity, ...(stableIdentity && { stableIdentity }) } as TenantSummary;
+  const known = getStableIdentity(summary);
   const remembered = { stack: "t", name: "t", rollout: "r", seq: 1, identity, isInterrupted: true };
   return await isDifferentTenant(
     {
       ...remembered,
-      ...(known && { lasting: known }),
+      ...(known && { stableIdentity: known }),
       readEarlierIdentities: async () => [{ order: [1, 0], identity }],
     },
     createIdentityComparator(AT, now),
@@ -79,8 +79,8 @@ describe("a partially changed tenant", () => {
 
 it("keeps under 600 bytes of the rows a plan doesn't touch", () => {
   const many = Array.from({ length: 500 }, (_, number) => row("own", number));
-  const lasting = buildLastingIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
-  expect(JSON.stringify(lasting).length).toBeLessThan(600);
+  const stableIdentity = buildStableIdentity(AT, observed(many, CEO), [change("remove", "evil0.example")]);
+  expect(JSON.stringify(stableIdentity).length).toBeLessThan(600);
 });
 
 describe("an interrupted attempt", () => {
@@ -89,7 +89,7 @@ describe("an interrupted attempt", () => {
     { planned: { added: 1, changed: 0, removed: 3 }, mayEmpty: false },
     { planned: { added: 0, changed: 1, removed: 3 }, mayEmpty: false },
     // Untouched content stays.
-    { planned: { added: 0, changed: 0, removed: 2 }, lasting: getObservedIdentity(AT, BEFORE), mayEmpty: false },
+    { planned: { added: 0, changed: 0, removed: 2 }, stableIdentity: getObservedIdentity(AT, BEFORE), mayEmpty: false },
   ])("leaves a tenant empty or not: $planned", ({ mayEmpty, ...summary }) => {
     expect(mayEmptyTenant(summary as TenantSummary)).toBe(mayEmpty);
   });

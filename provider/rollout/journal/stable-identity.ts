@@ -15,7 +15,7 @@ import type { TenantSummary } from "./rollout-record";
  * Returns the part of the identity that remains however far a plan is applied: the rows and VIPs that it neither
  * removes nor replaces. Undefined if it only adds, or if nothing else identifies the tenant.
  */
-export function buildLastingIdentity(
+export function buildStableIdentity(
   baseUrl: string,
   observed: ObservedState,
   changes: readonly Pick<PlanChange, "sign" | "kind" | "key" | "value">[],
@@ -38,8 +38,8 @@ export function buildLastingIdentity(
 /**
  * Returns the identity that must remain after an interrupted attempt to change the tenant. Undefined if it isn't known.
  */
-export function getLastingIdentity({ planned, identity, lasting }: TenantSummary): TenantIdentity | undefined {
-  return planned.changed + planned.removed === 0 ? identity : lasting;
+export function getStableIdentity({ planned, identity, stableIdentity }: TenantSummary): TenantIdentity | undefined {
+  return planned.changed + planned.removed === 0 ? identity : stableIdentity;
 }
 
 /**
@@ -48,5 +48,5 @@ export function getLastingIdentity({ planned, identity, lasting }: TenantSummary
  */
 export function mayEmptyTenant(summary: TenantSummary): boolean {
   const { added, changed } = summary.planned;
-  return added + changed === 0 && getLastingIdentity(summary) === undefined;
+  return added + changed === 0 && getStableIdentity(summary) === undefined;
 }
