@@ -16,6 +16,8 @@ import {
   ServiceError,
   TokenRefusedError,
 } from "./errors";
+import { FetchStoppedError } from "./page-prefetcher";
+import type { PageFetch } from "./paging";
 import { type RequestLimiter, RunCancelledError } from "./request-limiter";
 import { FAILURE_SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
@@ -40,6 +42,7 @@ export interface PacedCall {
   readonly onDuration?: ((ms: number) => void) | undefined;
   /** No further attempt is made after the deadline. Default: none. */
   readonly deadline?: Deadline | undefined;
+  readonly fetch?: PageFetch | undefined;
 }
 
 export interface PacerOptions {
@@ -140,11 +143,12 @@ export class Pacer {
         };
         return await this.#limit.run(
           limitedAttempt,
-          // The deadline may have passed while the call waited for a slot.
-          () =>
-            lastError !== undefined && isPastDeadline(0)
-              ? Promise.reject(new DeadlinePassedError())
-              : this.#attempt(call, attempt),
+          async () => {
+            call.fetch?.signal.throwIfAborted();
+            // The deadline may have passed while the call waited for a slot.
+            if (lastError !== undefined && isPastDeadline(0)) throw new DeadlinePassedError();
+            return await this.#attempt(call, attempt);
+          },
           (error) => classifyFailure(error, area),
         );
       } catch (thrown) {
@@ -166,7 +170,11 @@ export class Pacer {
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
         const isExhausted = isRateLimit ? attempts >= MAX_RATE_LIMITED_ATTEMPTS : failures >= maxAttempts;
         const isLast =
-          !this.#options.retries || getFailureHandling(error, call.request.method) !== "retry" || isExhausted || isLate;
+          !this.#options.retries ||
+          call.fetch?.isPrefetch === true ||
+          getFailureHandling(error, call.request.method) !== "retry" ||
+          isExhausted ||
+          isLate;
         const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.consume();
         if (isLast || isBudgetExhausted)
           throw this.#annotate(error, { attempts, outcomeUnknown, isBroke: isBudgetExhausted });
@@ -182,9 +190,10 @@ export class Pacer {
    */
   #buildTokenWait(call: PacedCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { rateLimiter } = this.#options;
-    const { deadline } = call;
+    const { deadline, fetch } = call;
     if (rateLimiter === undefined && deadline === undefined) return undefined;
     return async () => {
+      fetch?.signal.throwIfAborted();
       // Otherwise, hundreds of calls that won't be sent would each take a token from other tenants.
       const openingFailure = this.#healthByArea[getArea(call)].breaker.openingFailure;
       if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
@@ -213,7 +222,7 @@ export class Pacer {
       return answer;
     } catch (error) {
       if (isAnswer(error)) breaker.close();
-      else if (error instanceof Error) breaker.recordFailure(error, burst);
+      else if (error instanceof Error && !(error instanceof FetchStoppedError)) breaker.recordFailure(error, burst);
       throw error;
     }
   }
@@ -276,8 +285,9 @@ function classifyFailure(error: unknown, area: ServiceArea): FailureClass {
   // A rate limit applies to all requests. Other rejected reads of mail don't affect the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "throttled", error, affectedArea: isOfMail ? "mail" : "all" };
-  const isUnsent = error instanceof CircuitOpenError || error instanceof DeadlinePassedError;
-  return { kind: isAnswer(error) || isUnsent ? "responded" : "failed" };
+  const isNeutral =
+    error instanceof CircuitOpenError || error instanceof DeadlinePassedError || error instanceof FetchStoppedError;
+  return { kind: isAnswer(error) || isNeutral ? "responded" : "failed" };
 }
 
 /** Returns whether a failure is a response of a working service. */

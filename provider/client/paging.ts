@@ -1,5 +1,7 @@
 import { excerpt } from "../settings/text";
+import { CreationOrder } from "./creation-order";
 import { ListUnstableError } from "./errors";
+import { MAX_SEQUENTIAL_PAGES, PagePrefetcher } from "./page-prefetcher";
 import type { Page } from "./schemas";
 
 /** Options for reading a whole list. */
@@ -18,12 +20,24 @@ export interface Stopwatch {
   spentMs: number;
 }
 
+/** How a page of a reading is requested. */
+export interface PageFetch {
+  /** Cancels the request. */
+  readonly signal: AbortSignal;
+  /** Whether it is requested before it is needed, and not retried. */
+  readonly isPrefetch: boolean;
+}
+
 export interface PagedList<Item> {
   /** The name of the list in errors. */
   readonly name: string;
-  readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
+  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageFetch) => Promise<Page<Item>>;
   /** The list's name in errors. */
   readonly getIdentity: (item: Item) => string | undefined;
+  /** The requested number of items per page. Default: the service's. */
+  readonly pageSize?: number;
+  /** Returns when an item was created. Default: unknown, and every page is read after the one before. */
+  readonly getCreatedAt?: (item: Item) => string | undefined;
   /** The maximum number of restarts if the list changes during a reading. Default: 5. */
   readonly maxAttempts?: number;
 }
@@ -65,18 +79,22 @@ export async function readWholeList<Item>(
 ): Promise<Item[]> {
   const countedList: PagedList<Item> = {
     ...list,
-    fetchPage(page, stopwatch) {
+    fetchPage(page, stopwatch, fetch) {
       onPage();
-      return list.fetchPage(page, stopwatch);
+      return list.fetchPage(page, stopwatch, fetch);
     },
   };
+  let mayPrefetch = list.getCreatedAt !== undefined;
   const stopwatch: Stopwatch = { spentMs: 0 };
   // For an item that isn't kept, only its identity is buffered.
   const measureCharacters = (item: Item): number =>
     keep === undefined || keep(item) ? countCharacters(item) : (list.getIdentity(item)?.length ?? 0);
   const listVersions = readUntilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(countedList, stopwatch, measureCharacters)) {
+    const pages = readPages(countedList, { stopwatch, measureCharacters, mayPrefetch });
+    // After a change, pages are read one after another.
+    mayPrefetch = false;
+    for await (const page of pages) {
       for (const item of page.items) if (keep === undefined || keep(item)) items.push(item);
     }
     yield items;
@@ -107,7 +125,7 @@ export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<
     let hasTotal = true;
     // For an item that was yielded, only its identity is buffered.
     const measureCharacters = (item: Item) => list.getIdentity(item)?.length ?? countCharacters(item);
-    for await (const page of readPages(list, stopwatch, measureCharacters)) {
+    for await (const page of readPages(list, { stopwatch, measureCharacters, mayPrefetch: false })) {
       pages += 1;
       hasTotal = page.total !== undefined;
       for (const item of page.items) {
@@ -159,11 +177,31 @@ async function* readUntilConsistent<Item, Output>(
 /** The list changed between two pages, or may have. */
 class ListChangedError extends Error {}
 
+interface PageReadOptions<Item> {
+  readonly stopwatch: Stopwatch;
+  readonly measureCharacters: (item: Item) => number;
+  readonly mayPrefetch: boolean;
+}
+
 async function* readPages<Item>(
   list: PagedList<Item>,
-  stopwatch: Stopwatch,
-  measureCharacters: (item: Item) => number,
+  options: PageReadOptions<Item>,
 ): AsyncGenerator<Page<Item>, void, undefined> {
+  const prefetcher = new PagePrefetcher(list, options.stopwatch);
+  try {
+    yield* readConsistentPages(list, prefetcher, options);
+  } finally {
+    prefetcher.stop();
+  }
+}
+
+async function* readConsistentPages<Item>(
+  list: PagedList<Item>,
+  prefetcher: PagePrefetcher<Item>,
+  { stopwatch, measureCharacters, mayPrefetch }: PageReadOptions<Item>,
+): AsyncGenerator<Page<Item>, void, undefined> {
+  const order = new CreationOrder();
+  let firstPage: Page<Item> | undefined;
   const seenIdentities = new Set<string>();
   let count = 0;
   let bufferedCharacters = 0;
@@ -172,7 +210,8 @@ async function* readPages<Item>(
   let maxPages = MAX_PAGES;
   for (let page = 1; page <= maxPages; page += 1) {
     if (stopwatch.spentMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
-    const answer = await list.fetchPage(page, stopwatch);
+    const answer = await prefetcher.fetch(page);
+    firstPage ??= answer;
     if (page === 1 && answer.items.length > 0) {
       maxPages = Math.min(maxPages + Math.ceil((answer.total ?? 0) / answer.items.length), ABSOLUTE_MAX_PAGES);
     }
@@ -188,6 +227,7 @@ async function* readPages<Item>(
       bufferedCharacters += measureCharacters(item);
       if (bufferedCharacters > MAX_BUFFERED_CHARACTERS)
         throw buildEndlessListError(list, `${MAX_BUFFERED_CHARACTERS} characters`);
+      if (mayPrefetch) order.add(list.getCreatedAt?.(item));
       const identity = list.getIdentity(item);
       if (identity === undefined) continue;
       // One response is a single point in time, so identical rows in it are real duplicates at the service.
@@ -212,10 +252,35 @@ async function* readPages<Item>(
     if (answer.items.length === 0 && (answer.page ?? page) !== page) {
       throw new ListChangedError(`for page ${page}, it returned page ${answer.page}, which is empty`);
     }
+    if (page === 1 && mayPrefetch && answer.items.length === list.pageSize && order.isSorted) {
+      const lastPage = Math.ceil((total ?? 0) / answer.items.length);
+      if (lastPage > MAX_SEQUENTIAL_PAGES) prefetcher.allowUpTo(lastPage);
+    }
+    if (prefetcher.hasPrefetched && !order.isSorted) throw new ListChangedError("it isn't sorted by creation time");
     yield answer;
-    if (isDone) return;
+    if (!isDone) continue;
+    if (prefetcher.hasPrefetched) {
+      if (order.growingEnds.includes("first")) await assertUnchangedPage(list, 1, firstPage, stopwatch);
+      if (order.growingEnds.includes("last")) await assertUnchangedPage(list, page, answer, stopwatch);
+    }
+    return;
   }
   throw buildEndlessListError(list, `${maxPages} pages`);
+}
+
+/**
+ * Prefetched pages may be of different moments, in any order. But an addition shows on the page where new items appear, and without an
+ * addition, an equal total means that nothing was removed.
+ */
+async function assertUnchangedPage<Item>(
+  list: PagedList<Item>,
+  number: number,
+  page: Page<Item>,
+  stopwatch: Stopwatch,
+): Promise<void> {
+  const laterPage = await list.fetchPage(number, stopwatch);
+  const listNames = ({ items, total }: Page<Item>): string => JSON.stringify([total, items.map(list.getIdentity)]);
+  if (listNames(laterPage) !== listNames(page)) throw new ListChangedError(`page ${number} changed`);
 }
 
 function buildEndlessListError({ name }: { readonly name: string }, limit: string): ListUnstableError {

@@ -10,7 +10,7 @@ import type { EnvelopeKind } from "./envelope";
 import type { RequestFacts } from "./errors";
 import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./exchange";
 import { Pacer } from "./pacer";
-import type { Stopwatch } from "./paging";
+import type { PageFetch, Stopwatch } from "./paging";
 import { requirePositive } from "./parameters";
 import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
 import type { RequestLimiter } from "./request-limiter";
@@ -67,6 +67,7 @@ export interface ApiRequest<T> {
   readonly schema: z.ZodType<T>;
   /** Counts the duration of the call as part of a reading of several pages. */
   readonly stopwatch?: Stopwatch | undefined;
+  readonly fetch?: PageFetch | undefined;
 }
 
 const API_PREFIX = "/api/v1";
@@ -142,6 +143,7 @@ export class Transport {
       area,
       onDuration: addDuration,
       deadline: getCurrentDeadline(),
+      fetch: call.fetch,
     } as const;
     // Load the dispatcher before taking a token. Otherwise the first tokens would all be used at once, after loading.
     if (this.#isRateLimited && !this.#isClosed) await this.#getDispatcher();
@@ -187,7 +189,8 @@ export class Transport {
 
   async #exchange(call: ApiRequest<unknown>, requestInfo: RequestFacts): Promise<HttpResponse> {
     const dispatcher = await this.#getDispatcher();
-    this.#signal?.throwIfAborted();
+    const signal = combineSignals(this.#signal, call.fetch?.signal);
+    signal?.throwIfAborted();
     const response = await exchange(
       dispatcher,
       {
@@ -201,12 +204,14 @@ export class Transport {
         },
         body: call.body === undefined ? null : JSON.stringify(call.body),
       },
-      { timeoutMs: this.#timeoutMs, maxBytes: this.#maxResponseBytes, signal: this.#signal },
+      { timeoutMs: this.#timeoutMs, maxBytes: this.#maxResponseBytes, signal },
     ).catch((error: unknown) => {
+      call.fetch?.signal.throwIfAborted();
       throw this.#buildConnectionError(requestInfo, error);
     });
     const { status, headers, text, truncationCause } = response;
     if (isSuccess(status)) this.#serviceTimeMs ??= parseServiceTimeMs(headers);
+    call.fetch?.signal.throwIfAborted();
     if (truncationCause === undefined) return { status, headers, text };
     // The status of a refusal is sufficient; its body is optional and may be truncated.
     if (!isSuccess(status)) return { status, headers, text: "" };
@@ -261,6 +266,11 @@ export class Transport {
   [inspect.custom](): string {
     return `Transport { baseUrl: '${this.baseUrl}' }`;
   }
+}
+
+function combineSignals(signal: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined || other === undefined) return signal ?? other;
+  return AbortSignal.any([signal, other]);
 }
 
 function formatQuery({ query = {} }: ApiRequest<unknown>): string {

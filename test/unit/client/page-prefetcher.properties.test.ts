@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MAX_CONCURRENT_PAGES } from "../../../provider/client/page-prefetcher";
+import { type PagedList, readWholeList } from "../../../provider/client/paging";
+
+const PAGE_SIZE = 2;
+
+interface Row {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+/** A write between two requests: the number of additions, and the places of removals. */
+interface Write {
+  readonly add: number;
+  readonly drop: readonly number[];
+}
+
+const drops = fc.array(fc.nat(), { minLength: 1, maxLength: 2 });
+/** A single request can see that the total changed. */
+const visibleWrite: fc.Arbitrary<Write> = fc.oneof(
+  fc.record({ add: fc.integer({ min: 1, max: 2 }), drop: fc.constant([]) }),
+  fc.record({ add: fc.constant(0), drop: drops }),
+);
+/** The total stays the same. */
+const swap: fc.Arbitrary<Write> = drops.map((drop) => ({ add: drop.length, drop }));
+
+const scenarios = (write: fc.Arbitrary<Write>) =>
+  fc.record({
+    length: fc.integer({ min: 21, max: 60 }),
+    isNewestFirst: fc.boolean(),
+    /** The write before each request that the service receives. */
+    writes: fc.array(fc.option(write, { nil: undefined, freq: 1 }), { maxLength: 40 }),
+    scheduler: fc.scheduler(),
+  });
+type Scenario = ReturnType<typeof scenarios> extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A list whose requests reach the service in any order, and whose responses arrive in any order. */
+function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
+  let rows: readonly Row[] = Array.from({ length }, (_, at) => ({ id: `r${at}`, createdAt: at }));
+  if (isNewestFirst) rows = rows.toReversed();
+  let created = length;
+  const requestedPages: number[] = [];
+  let inFlight = 0;
+  let maxInFlight = 0;
+  const apply = ({ add, drop }: Write): void => {
+    for (const place of drop) if (rows.length > 0) rows = rows.toSpliced(place % rows.length, 1);
+    for (let count = 0; count < add; count += 1) {
+      const row = { id: `r${created}`, createdAt: created };
+      created += 1;
+      rows = isNewestFirst ? [row, ...rows] : [...rows, row];
+    }
+  };
+  const list: PagedList<Row> = {
+    name: "deny list",
+    pageSize: PAGE_SIZE,
+    async fetchPage(page) {
+      inFlight += 1;
+      maxInFlight = Math.max(maxInFlight, inFlight);
+      await scheduler.schedule(Promise.resolve());
+      const write = writes[requestedPages.length];
+      requestedPages.push(page);
+      if (write !== undefined) apply(write);
+      const items = rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+      const response = { items, page, page_size: items.length, total: rows.length };
+      await scheduler.schedule(Promise.resolve());
+      inFlight -= 1;
+      return response;
+    },
+    getIdentity: ({ id }) => id,
+    getCreatedAt: ({ createdAt }) => new Date(createdAt).toISOString(),
+  };
+  return { list, requestedPages, getRows: () => rows, getMaxInFlight: () => maxInFlight };
+}
+
+async function read(scenario: Scenario) {
+  const model = buildList(scenario);
+  let pages = 0;
+  const reading = readWholeList(model.list, { onPage: () => (pages += 1) }).then(
+    // Later requests can still write.
+    (items) => ({ items, rows: model.getRows() }),
+    (error: { code?: string }) => error.code,
+  );
+  const outcome = await scenario.scheduler.waitFor(reading);
+  return { ...model, outcome, pages };
+}
+
+const pageCount = (length: number) => Math.ceil(length / PAGE_SIZE);
+
+test("reads an unchanged list eight pages at a time, with one more request", async () => {
+  let maxInFlight = 0;
+  await fc.assert(
+    fc.asyncProperty(scenarios(swap), async (scenario) => {
+      const model = await read({ ...scenario, writes: [] });
+      expect(model.outcome).toEqual({ items: model.getRows(), rows: model.getRows() });
+      expect(model.requestedPages).toHaveLength(pageCount(scenario.length) + 1);
+      maxInFlight = Math.max(maxInFlight, model.getMaxInFlight());
+    }),
+    { numRuns: 50, seed: 1 },
+  );
+  expect(maxInFlight).toBe(MAX_CONCURRENT_PAGES);
+});
+
+test("returns the list as of its last read if every write changes the total", async () => {
+  await fc.assert(
+    fc.asyncProperty(scenarios(visibleWrite), async (scenario) => {
+      const { outcome } = await read(scenario);
+      if (typeof outcome === "object") expect(outcome.items).toEqual(outcome.rows);
+      else expect(outcome).toBe("ERR_LIST_UNSTABLE");
+    }),
+    { numRuns: 300, seed: 2 },
+  );
+});
+
+test("never accepts prefetched pages of a list whose total stayed equal by a swap", async () => {
+  let accepted = 0;
+  await fc.assert(
+    fc.asyncProperty(scenarios(fc.oneof(swap, visibleWrite)), async (scenario) => {
+      const { outcome, pages } = await read(scenario);
+      const isPrefetched = typeof outcome === "object" && pages === pageCount(outcome.items.length) + 1;
+      if (!isPrefetched) return;
+      accepted += 1;
+      expect(outcome.items).toEqual(outcome.rows);
+    }),
+    { numRuns: 600, seed: 3 },
+  );
+  expect(accepted).toBeGreaterThan(20);
+});
