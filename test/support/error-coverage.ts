@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { type ErrorCode, EXPLANATIONS } from "../../provider/commands/explain/explanations";
+import type { ExplainedErrorCode } from "../../provider/commands/explain/explanation";
+import { EXPLANATIONS } from "../../provider/commands/explain/explanations";
 
 /*
  * Tests provoke every error that `email-security explain` documents: in test/integration/explain/error-explanations.test.ts,
@@ -49,7 +50,7 @@ export const BY_PROCESSES = [
   "ERR_ROLLOUT_BUSY",
   "ERR_ROLLOUT_JOURNAL_OLD",
   "ERR_ROLLOUT_LOCKS",
-] as const satisfies readonly ErrorCode[];
+] as const satisfies readonly ExplainedErrorCode[];
 
 /** Provoked with the real engine: test/engine/explain.slow.test.ts. */
 export const BY_ENGINE = [
@@ -57,14 +58,14 @@ export const BY_ENGINE = [
   "ERR_ROLLOUT_DIGEST",
   "ERR_ROLLOUT_NOT_AS_DECLARED",
   "ERR_STACK_FOREIGN",
-] as const satisfies readonly ErrorCode[];
+] as const satisfies readonly ExplainedErrorCode[];
 
 /** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
 export const BY_STORIES = [
   "ERR_ROLLOUT_SKIPPED",
   "ERR_ROLLED_BACK",
   "ERR_STACK_LOCKED",
-] as const satisfies readonly ErrorCode[];
+] as const satisfies readonly ExplainedErrorCode[];
 
 /** An error as thrown, or a command's error output. */
 export type Provoked = string | { readonly code: string; readonly message: string };
@@ -73,13 +74,13 @@ export type Provoked = string | { readonly code: string; readonly message: strin
 export type Provocation = (directory: string) => Promise<Provoked>;
 
 /** The provocation of each error. */
-export type Provocations<Code extends ErrorCode> = Readonly<Record<Code, Provocation>>;
+export type Provocations<Code extends ExplainedErrorCode> = Readonly<Record<Code, Provocation>>;
 
 /**
  * Asserts the error's code, and that the message equals the example of `email-security explain`, except for volatile
  * parts.
  */
-export function expectExample(code: ErrorCode, provoked: Provoked): void {
+export function expectExample(code: ExplainedErrorCode, provoked: Provoked): void {
   const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
   expect(error.code, error.message).toBe(code);
   const message = withoutVolatile(error.message);
