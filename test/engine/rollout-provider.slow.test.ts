@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requireEngine } from "../../provider/engine";
+import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
 import { built } from "../support/build-output";
@@ -45,7 +46,8 @@ beforeAll(async () => {
     built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
   const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
-  poolWith = (environment) => new Pool({ ...fleet.environment, ...keyless, ...environment });
+  poolWith = (environment) =>
+    new Pool({ ...minimalEnv(fleet.environment), ...fleet.environment, ...keyless, ...environment });
   pool = poolWith({});
 });
 afterAll(async () => {
