@@ -40,7 +40,7 @@ beforeAll(async () => {
     "recorder.cjs",
     `require("fs").appendFileSync(${file}, process.execArgv.concat(process.argv.slice(1)).join(" ") + "\\n");`,
   );
-  fleet.environment["NODE_OPTIONS"] = `--require ${recorder}`;
+  fleet.environment["NODE_OPTIONS"] = `--require ${JSON.stringify(recorder)}`;
   engine = await requireEngine();
   const { EnginePool: Pool } = (await import(
     built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
@@ -156,7 +156,7 @@ it("explains why it can't listen and starts nothing", async () => {
       return this;
     };`,
   );
-  const deaf = poolWith({ NODE_OPTIONS: `--require ${join(fleet.directory, "deaf.cjs")}` });
+  const deaf = poolWith({ NODE_OPTIONS: `--require ${JSON.stringify(join(fleet.directory, "deaf.cjs"))}` });
   try {
     expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
       ok: false,

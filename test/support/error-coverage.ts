@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import type { ExplainedErrorCode } from "../../provider/commands/explain/explanation";
 import { EXPLANATIONS } from "../../provider/commands/explain/explanations";
@@ -102,6 +103,7 @@ function fromOutput(output: string, code: string): { code: string; message: stri
 /** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
 function withoutVolatile(message: string): string {
   return message
+    .replaceAll(tmpdir(), "/tmp")
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
     .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
     .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/home/ci/acme")
