@@ -128,7 +128,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", waits);
     workshop.write("programs/go", go, 0o755);
     const children = [inChild(workshop), inChild(workshop)];
-    const exited = Promise.all(children.map((child) => once(child, "exit")));
+    const exited = Promise.all(children.map((child) => once(child, "close")));
     const isWaiting = (child: (typeof children)[number]): boolean => child.output().includes("Waiting for process");
     await vi.waitFor(() => expect(children.some(isWaiting)).toBe(true), { timeout: 60_000 });
     workshop.write("go-on", "");
@@ -143,7 +143,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop, { slow: true });
     const child = inChild(workshop);
-    const exit = once(child, "exit");
+    const exit = once(child, "close");
     await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 30_000 });
     const left = readdirSync(getEngineDirectory(workshop));
     child.kill("SIGKILL");

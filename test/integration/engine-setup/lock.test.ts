@@ -26,7 +26,7 @@ const notes = (workshop: Workshop) => readFileSync(join(workshop.directory, "not
 it("admits one process at a time", async () => {
   using workshop = new Workshop();
   const children = Array.from({ length: 4 }, () => holder(workshop, 50));
-  await Promise.all(children.map((child) => once(child, "exit")));
+  await Promise.all(children.map((child) => once(child, "close")));
   expect(notes(workshop)).toEqual(Array.from({ length: 4 }, () => ["in", "out"]).flat());
   expect(readdirSync(workshop.directory)).toEqual(["notes"]);
 });
@@ -36,7 +36,7 @@ it("is acquired by a waiting process when its holder is killed", async () => {
   const killed = holder(workshop, 60_000);
   await vi.waitFor(() => expect(existsSync(join(workshop.directory, "notes"))).toBe(true), { timeout: 30_000 });
   const children = [holder(workshop, 20), holder(workshop, 20), holder(workshop, 20)];
-  const exits = children.map((child) => once(child, "exit"));
+  const exits = children.map((child) => once(child, "close"));
   killed.kill("SIGKILL");
   await Promise.all(exits);
   expect(notes(workshop)).toEqual(["in", "in", "out", "in", "out", "in", "out"]);

@@ -234,7 +234,7 @@ async function work(
   const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, built, file, id], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const gone = once(child, "exit");
+  const gone = once(child, "close");
   let count = 0;
   for await (const name of createInterface(child.stdout)) {
     finishedTenants.add(name);

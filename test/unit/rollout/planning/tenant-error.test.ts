@@ -1,4 +1,3 @@
-import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CliError } from "../../../../provider/rollout/engine/engine-command";
 import { buildProcessExitFailure, buildUpFailure } from "../../../../provider/rollout/engine/engine-failure";
@@ -10,14 +9,6 @@ const NEXT = {
   resume: "email-security rollout resume 20261121-a",
   newRollout: "email-security rollout tenants.yaml",
 };
-
-/** The directories whose errors can become a tenant's failure. */
-const ROOMS = "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/{files,plan}/*.ts";
-
-const sources = ROOMS.split(" ").flatMap((pattern) => globSync(pattern));
-
-/** Reported only for a program's own resources, which a rollout doesn't have. */
-const IN_PROGRAM = "provider/resources/program-checks.ts";
 
 /**
  * Pulumi commands that need a program, which a rollout's repository doesn't have. Commands that remove a lock or a
@@ -33,19 +24,6 @@ it.each(TENANT_ERROR_CODES)("starts with the cause of %s and ends with a command
   const planned = buildTenantError(new EmailSecurityError(code, cause), "plan");
   expect(planned.advice).toMatch(/; then plan the rollout again\.$/);
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
-});
-
-it("never suggests a command that needs a Pulumi program", () => {
-  const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
-  const matches = provider
-    .filter((file) => file !== IN_PROGRAM)
-    .flatMap((file) =>
-      readFileSync(file, "utf8")
-        .split("\n")
-        .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
-        .map((line) => `${file}: ${line.trim()}`),
-    );
-  expect(matches).toEqual([]);
 });
 
 it("puts the cause of a list failure before its summary", () => {
