@@ -35,7 +35,7 @@ export function withRemote(repository: SettingsRepository, address: string): Set
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
   // git passes the remote program as the last argument.
   const ssh = repository.program(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
-  repository.git("config", "core.sshCommand", ssh);
+  repository.git("config", "core.sshCommand", `"${ssh}"`);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);
   return remote;
