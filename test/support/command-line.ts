@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { built } from "./build-output";
+import { removeProgress } from "./remove-progress";
 import { unwrapError } from "./unwrap-error";
 
 /** The built `email-security` command. */
@@ -9,7 +10,7 @@ export const COMMAND = built("commands/main.js", () => import("../../provider/co
 export interface CommandRun {
   readonly code: number;
   readonly stdout: string;
-  /** Error messages are on one line. */
+  /** Error messages are on one line. Without lines of progress, which appear only if the command takes long. */
   readonly stderr: string;
   /** Both. */
   readonly output: string;
@@ -40,8 +41,8 @@ export function commandLine(directory: string, environment: NodeJS.ProcessEnv, c
         done({
           code: code ?? -1,
           stdout: texts.stdout,
-          stderr: unwrapError(texts.stderr),
-          output: unwrapError(texts.output),
+          stderr: unwrapError(removeProgress(texts.stderr)),
+          output: unwrapError(removeProgress(texts.output)),
         }),
       );
     });

@@ -27,7 +27,7 @@ tenants: { acme: {} }
     "settings/acme.yaml": "version: 1\n",
   });
   const environment = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
-  const { stdout, stderr } = await emailSecurity(directory.root, args, environment);
-  expect(stderr).toContain("Reading tenants …\n");
+  const { stdout, progress } = await emailSecurity(directory.root, args, environment);
+  expect(progress).toContain("Reading tenants …\n");
   expect(stdout).not.toContain("Reading tenants");
 });
