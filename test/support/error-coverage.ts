@@ -102,21 +102,25 @@ function fromOutput(output: string, code: string): { code: string; message: stri
 
 /** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
 function withoutVolatile(message: string): string {
-  return message
-    .replaceAll(tmpdir(), "/tmp")
-    .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
-    .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
-    .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/home/ci/acme")
-    .replace(/email-security-rollout-[\w-]+/g, "email-security-rollout")
-    .replace(/\bade_\w+/g, "ade_7q2m")
-    .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
-    .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
-    .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
-    .replace(/since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g, "since 2026-11-21 03:12 UTC by dana@build-7")
-    .replace(
-      /locked by process \d+, which did not release it within 0 s/g,
-      "locked by process 4711, which did not release it within 60 s",
-    )
-    .replace(/waited for \d+ s/g, "waited for 600 s")
-    .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z");
+  return (
+    message
+      .replaceAll(tmpdir(), "/tmp")
+      // Pulumi adds it if the path has characters that a URL escapes.
+      .replace(/ \(resolved to "[^"]*"\)/g, "")
+      .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
+      .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
+      .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/home/ci/acme")
+      .replace(/email-security-rollout-[\w-]+/g, "email-security-rollout")
+      .replace(/\bade_\w+/g, "ade_7q2m")
+      .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
+      .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
+      .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
+      .replace(/since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g, "since 2026-11-21 03:12 UTC by dana@build-7")
+      .replace(
+        /locked by process \d+, which did not release it within 0 s/g,
+        "locked by process 4711, which did not release it within 60 s",
+      )
+      .replace(/waited for \d+ s/g, "waited for 600 s")
+      .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z")
+  );
 }
