@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
-import { listProgress, removeProgress } from "./remove-progress";
+import { removeProgress } from "./remove-progress";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
@@ -9,10 +9,8 @@ import { onDisk, type UnwritableDisk } from "./unwritable-disk";
 export interface CommandOutcome {
   readonly code: number | null;
   readonly stdout: string;
-  /** Without lines of progress. */
+  /** Without lines of progress, which appear only if the command takes long. */
   readonly stderr: string;
-  /** Lines that appear only if the command takes long. */
-  readonly progress: readonly string[];
 }
 
 /**
@@ -42,8 +40,6 @@ export function emailSecurity(
       stderr += text;
     });
     child.once("error", reject);
-    child.once("close", (code) =>
-      resolve({ code, stdout, stderr: unwrapError(removeProgress(stderr)), progress: listProgress(stderr) }),
-    );
+    child.once("close", (code) => resolve({ code, stdout, stderr: unwrapError(removeProgress(stderr)) }));
   });
 }

@@ -5,7 +5,3 @@ const PROGRESS = /^(?:Planning|Reading tenants)[^\n]* …\n/gm;
 export function removeProgress(output: string): string {
   return output.replaceAll(PROGRESS, "");
 }
-
-export function listProgress(output: string): readonly string[] {
-  return output.match(PROGRESS) ?? [];
-}

@@ -1,8 +1,10 @@
+import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { emailSecurity } from "../../support/command";
+import { COMMAND } from "../../support/command-line";
 import { LintedDirectory } from "../../support/linted-directory";
+import { runEnvironment } from "../../support/run-environment";
 import { tenantWith } from "../../support/scenario-tenant";
 
 /* Commands that read a fleet show their progress if the service is slow. */
@@ -26,8 +28,10 @@ tenants: { acme: {} }
 `,
     "settings/acme.yaml": "version: 1\n",
   });
-  const environment = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
-  const { stdout, progress } = await emailSecurity(directory.root, args, environment);
-  expect(progress).toContain("Reading tenants …\n");
+  const env = { ...runEnvironment(), ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
+  const [stdout, stderr] = await new Promise<[string, string]>((done) => {
+    execFile(process.execPath, [COMMAND, ...args], { cwd: directory.root, env }, (_error, ...output) => done(output));
+  });
+  expect(stderr).toContain("Reading tenants …\n");
   expect(stdout).not.toContain("Reading tenants");
 });
