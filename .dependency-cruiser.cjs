@@ -31,6 +31,18 @@ const withOptional = `^provider/rollout/(${[
   "queue/(leases|pg-boss|pg-boss-queue|pg-boss-worker)",
 ].join("|")})[.]ts$`;
 
+/** What starts child processes. Each decides their environment: `minimalEnv`, or what a team's own program may see. */
+const startsProcesses = `^provider/(${[
+  "engine/run-command",
+  "gitops/git",
+  "plan/pulumi-cli",
+  "rollout/engine/engine-(pool|command)",
+  "rollout/execution/health",
+  "rollout/planning/revision-files",
+  "rollout/rollback/git-revert-advice",
+  "rollout/targets/read-key",
+].join("|")})[.]ts$`;
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
@@ -140,6 +152,14 @@ module.exports = {
       severity: "error",
       from: { path: "^provider/", pathNot: withOptional },
       to: { path: withOptional, dynamic: false, dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "child-processes-have-their-places",
+      comment:
+        "A child inherits every tenant's key, unless somebody decides its environment: provider/machine/child-environment.ts",
+      severity: "error",
+      from: { path: "^provider/", pathNot: startsProcesses },
+      to: { path: "^(node:)?child_process$" },
     },
     {
       name: "product-imports-no-test",

@@ -56,4 +56,5 @@ export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/v
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";
 export { EmailSecurityError } from "./settings/email-security-error";
 export { type EntryValue, type ParseResult, parseEntryValue, parseMailbox } from "./settings/entry-value";
+export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "./settings/error-codes";
 export { RISKS, type RiskCode, type RiskKind } from "./settings/risk";

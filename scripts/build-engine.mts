@@ -18,8 +18,9 @@ import {
   getProgramFileName,
 } from "../provider/dist/engine/installed-engines.js";
 import { withLock } from "../provider/dist/engine/lock.js";
-import { describeRunFailure, runCommand } from "../provider/dist/engine/run-command.js";
+import { describeRunFailure, type RunCommandResult, runCommand } from "../provider/dist/engine/run-command.js";
 import { formatVersion, isAtLeast, parseVersion, type SemanticVersion } from "../provider/dist/engine/version.js";
+import type { MinimalEnv } from "../provider/dist/machine/child-environment.js";
 
 /** Options for building an engine. */
 export interface BuildOptions {
@@ -145,6 +146,17 @@ function readGoModule(directory: string, module: string, path: string): PinnedGo
   return { directory: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
 }
 
+interface ToolOptions {
+  readonly cwd?: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly onErrorLine?: (line: string) => void;
+}
+
+/** Runs a program with the developer's own environment, which has the settings of Go and of the proxy. */
+async function runTool(command: string, args: readonly string[], options: ToolOptions): Promise<RunCommandResult> {
+  return await runCommand(command, args, { ...options, env: options.env as MinimalEnv });
+}
+
 /**
  * Returns the environment for `go`. It keeps the user's proxy and caches, but drops settings that would change the
  * built program.
@@ -153,7 +165,7 @@ async function getGoEnvironment({ env }: BuildContext, minimum: SemanticVersion)
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later downloads it automatically when GOTOOLCHAIN is auto";
-  const goEnvResult = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
+  const goEnvResult = await runTool("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
     env,
   });
   if (goEnvResult.failure?.code === "ENOENT") throw createBuildError("`go` isn't on PATH", remedy);
@@ -197,7 +209,7 @@ async function buildProgram(
   const listResult = await runWithTicks(
     () => progress(`Downloading the modules of ${label}: ${downloads} so far, ${elapsed()}`),
     () =>
-      runCommand("go", ["list", "-deps", program.package], {
+      runTool("go", ["list", "-deps", program.package], {
         ...options,
         onErrorLine: (line) => {
           if (line.startsWith("go: downloading")) downloads++;
@@ -218,7 +230,7 @@ async function buildProgram(
     () => progress(`Compiling ${label}: ${compiled} packages of at most ${total}, ${elapsed()}`),
     () =>
       // -v prints each package as it is compiled, which shows the progress.
-      runCommand(
+      runTool(
         "go",
         ["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", output, program.package],
         {
@@ -242,7 +254,7 @@ async function copyDynamicProviderLauncher(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const module = "github.com/pulumi/pulumi/sdk/v3";
-  const listResult = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], {
+  const listResult = await runTool("go", ["list", "-m", "-f", "{{.Dir}}", module], {
     cwd: directory,
     env,
   });
@@ -261,7 +273,7 @@ async function copyDynamicProviderLauncher(
 async function verifyEngine(command: string, cli: PinnedGoProgram, { env }: BuildContext): Promise<void> {
   // Pulumi logs every command in its home directory, so this doesn't use the user's.
   const home = join(dirname(command), "..", "home");
-  const result = await runCommand(command, ["version"], {
+  const result = await runTool(command, ["version"], {
     env: { ...env, PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" },
   });
   rmSync(home, { recursive: true, force: true });

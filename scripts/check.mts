@@ -82,6 +82,11 @@ const checks: Check[] = [
     run: () => runTool(process.execPath, "scripts/check-names.mts"),
   },
   {
+    name: "code rules",
+    filePattern: /^(?:provider|test)\/.*\.m?ts$|^scripts\/check-code\.mts$|^docs\/reference\/environment\.md$/,
+    run: () => runTool(process.execPath, "scripts/check-code.mts"),
+  },
+  {
     name: "prose",
     filePattern: /\.(?:md|m?ts)$|^scripts\/glossary\.json$/,
     run: () => runTool(process.execPath, "scripts/check-prose.mts"),

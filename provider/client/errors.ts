@@ -1,4 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { ErrorCode } from "../settings/error-codes";
 import { type FailureScope, getScopeByCode } from "./response-classification";
 
 /** The request that failed. Contains neither headers nor the key. */
@@ -45,7 +46,7 @@ export class ServiceError extends EmailSecurityError {
   /** The parsed body of the response. Not enumerable, to keep logs of the error short. */
   declare readonly body: unknown;
 
-  constructor(code: string, message: string, options: ServiceErrorOptions) {
+  constructor(code: ErrorCode, message: string, options: ServiceErrorOptions) {
     super(code, message, options);
     this.request = options.request;
     this.status = options.status;

@@ -7,6 +7,7 @@ import "../settings/node-version";
 
 export type { EntryType, List, VerdictScope } from "../settings/assumptions";
 export { EmailSecurityError } from "../settings/email-security-error";
+export type { CommandErrorCode, ErrorCode, TenantErrorCode } from "../settings/error-codes";
 export type { AllowDenyEntries, EntryChange, ListEntriesQuery, NewEntry } from "./allow-deny-entries";
 export * from "./errors";
 export type { ExtraQuery } from "./extra-query";

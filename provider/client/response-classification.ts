@@ -1,4 +1,5 @@
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
+import type { ErrorCode } from "../settings/error-codes";
 import { parseRetryAfterMs, type ResponseHeaders } from "./retry-after";
 
 /*
@@ -65,7 +66,7 @@ export type ResponseObservation =
 export interface ResponseClass {
   /** The response, as the docs describe it. */
   readonly response: string;
-  readonly code: string;
+  readonly code: ErrorCode;
   /** Whether the same request may succeed on retry. */
   readonly isTransient: boolean;
   readonly scope: FailureScope;
@@ -109,7 +110,7 @@ type ClassificationRow = readonly [
   response: string,
   /** Statuses (`4xx` for all others of the kind), body problems, or failure codes (`*` for all others). */
   signs: readonly (number | string)[],
-  code: string,
+  code: ErrorCode,
   action: "retry" | "fail",
   scope: FailureScope,
   outcomeOfWrite: "known" | "unknown",
@@ -159,7 +160,7 @@ const BY_SIGN = new Map(
   TABLE.flatMap(([, signs], index) => signs.map((sign) => [sign, RESPONSE_CLASSES[index] as ResponseClass])),
 );
 
-const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
+const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }): string => code);
 
 export function classifyResponse(observation: ResponseObservation): ResponseClass {
   if (!("status" in observation)) {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../settings/error-codes";
 import { MINIMUM_VERSION } from "./installed-engines";
 import { formatVersion } from "./version";
 
@@ -7,7 +8,7 @@ export const INSTALL_PULUMI = `Install Pulumi ${formatVersion(MINIMUM_VERSION)} 
 /** No usable Pulumi CLI is installed. `ERR_ENGINE_UNAVAILABLE` */
 export class EngineUnavailableError extends Error {
   override readonly name = "EngineUnavailableError";
-  readonly code = "ERR_ENGINE_UNAVAILABLE";
+  readonly code = "ERR_ENGINE_UNAVAILABLE" satisfies ErrorCode;
 
   /** @param reasons the reasons why each CLI that was found can't be used. */
   constructor(searchedPaths: readonly string[], reasons: readonly string[]) {

@@ -25,7 +25,7 @@ export interface Engine {
    *
    * @param base the environment to extend. Default: the process's own.
    */
-  environment(base?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
+  environment<Base extends NodeJS.ProcessEnv>(base?: Base): Base;
 }
 
 /** Options for the search. */
@@ -69,7 +69,7 @@ function buildEngine({ command, version, source }: InstalledEngine): Engine {
     version,
     source,
     directory,
-    environment(base = process.env) {
+    environment<Base extends NodeJS.ProcessEnv>(base = process.env as Base) {
       const key = getPathKey(base);
       const path = [directory, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
       return {

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
+import type { MinimalEnv } from "../machine/child-environment";
 
 export interface RunCommandOptions {
   cwd?: string;
-  env?: NodeJS.ProcessEnv;
+  env: MinimalEnv;
   /** Kills the child after this time. Default: never. */
   timeoutMs?: number;
   /** Called with each line of standard error as it arrives. */
@@ -23,7 +24,7 @@ export interface RunCommandResult {
 export async function runCommand(
   command: string,
   args: readonly string[],
-  options: RunCommandOptions = {},
+  options: RunCommandOptions,
 ): Promise<RunCommandResult> {
   try {
     return await runToEnd(command, args, options);

@@ -22,18 +22,23 @@ const EXTRA_VARIABLES = {
   "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
 } as const;
 
+declare const withoutKeys: unique symbol;
+
+/** The environment of a child that needs no key: of {@link minimalEnv}, with or without further variables. */
+export type MinimalEnv = NodeJS.ProcessEnv & { readonly [withoutKeys]: true };
+
 /**
  * Returns the environment of a child that needs no key. Teams choose the names of key variables, so only known
  * variables are passed on.
  *
  * @param purpose the purpose of the child if it needs additional variables.
  */
-export function minimalEnv(environment: NodeJS.ProcessEnv, purpose?: keyof typeof EXTRA_VARIABLES): NodeJS.ProcessEnv {
+export function minimalEnv(environment: NodeJS.ProcessEnv, purpose?: keyof typeof EXTRA_VARIABLES): MinimalEnv {
   const extraVariables = purpose === undefined ? undefined : EXTRA_VARIABLES[purpose];
   const isNeeded = (name: string): boolean =>
     (COMMON_VARIABLES.test(name) && !SECRET_NAME.test(name)) ||
     (extraVariables?.test(name) === true && !REPOSITORY_VARIABLES.test(name));
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name)));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name))) as MinimalEnv;
 }
 
 /**

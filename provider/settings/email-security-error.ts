@@ -1,3 +1,5 @@
+import type { ErrorCode } from "./error-codes";
+
 /**
  * The base class of every error that this package throws deliberately.
  *
@@ -6,9 +8,9 @@
  */
 export class EmailSecurityError extends Error {
   /** A stable, machine-readable identifier of the failure, such as `ERR_AUTH`. */
-  readonly code: string;
+  readonly code: ErrorCode;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
@@ -16,7 +18,7 @@ export class EmailSecurityError extends Error {
 }
 
 /** Returns a base class for the errors of one code. */
-export function createErrorClass(code: string) {
+export function createErrorClass(code: ErrorCode) {
   return class extends EmailSecurityError {
     constructor(message: string, options?: ErrorOptions) {
       super(code, message, options);

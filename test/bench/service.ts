@@ -63,7 +63,7 @@ export class BenchService implements AsyncDisposable {
     });
     const url = await new Promise<string>((resolve, reject) => {
       createInterface({ input: child.stdout }).once("line", resolve);
-      child.once("exit", (code) => reject(new Error(`the sandbox ended with ${code}`)));
+      child.once("close", (code) => reject(new Error(`the sandbox ended with ${code}`)));
     });
     return new BenchService(url, child);
   }
@@ -82,7 +82,7 @@ export class BenchService implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const ended = once(this.#process, "exit");
+    const ended = once(this.#process, "close");
     this.#process.stdin?.end();
     await ended;
   }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
-import type { ErrorCode } from "../../provider/commands/explain/explanations";
+import type { ExplainedErrorCode } from "../../provider/commands/explain/explanation";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/error-coverage";
 import { Fleet, type FleetCliResult } from "../support/fleet";
@@ -58,5 +58,5 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
 };
 
 it.each(Object.entries(PROVOKED))("produces %s as its documented example shows", async (code, provoke) => {
-  expectExample(code as ErrorCode, await provoke(fleet.directory));
+  expectExample(code as ExplainedErrorCode, await provoke(fleet.directory));
 });

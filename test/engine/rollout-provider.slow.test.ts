@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { requireEngine } from "../../provider/engine";
+import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
 import { getBuildPath } from "../support/build-output";
@@ -39,13 +40,14 @@ beforeAll(async () => {
     "recorder.cjs",
     `require("fs").appendFileSync(${file}, process.execArgv.concat(process.argv.slice(1)).join(" ") + "\\n");`,
   );
-  fleet.environment["NODE_OPTIONS"] = `--require ${recorder}`;
+  fleet.environment["NODE_OPTIONS"] = `--require ${JSON.stringify(recorder)}`;
   engine = await requireEngine();
   const { EnginePool: Pool } = (await import(
     getBuildPath("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
   const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
-  poolWith = (environment) => new Pool({ ...fleet.environment, ...keyless, ...environment });
+  poolWith = (environment) =>
+    new Pool({ ...minimalEnv(fleet.environment), ...fleet.environment, ...keyless, ...environment });
   pool = poolWith({});
 });
 afterAll(async () => {
@@ -154,7 +156,7 @@ it("explains why it can't listen and starts nothing", async () => {
       return this;
     };`,
   );
-  const deaf = poolWith({ NODE_OPTIONS: `--require ${join(fleet.directory, "deaf.cjs")}` });
+  const deaf = poolWith({ NODE_OPTIONS: `--require ${JSON.stringify(join(fleet.directory, "deaf.cjs"))}` });
   try {
     expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
       ok: false,

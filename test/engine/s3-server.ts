@@ -26,7 +26,7 @@ export class S3Server implements AsyncDisposable {
     const lines = createInterface({ input: child.stderr });
     const port = await new Promise<string>((found, failed) => {
       child.once("error", failed);
-      child.once("exit", (code) => failed(new Error(`the S3 server ended with ${code}`)));
+      child.once("close", (code) => failed(new Error(`the S3 server ended with ${code}`)));
       lines.on("line", (line) => {
         const port = /using port: (\d+)/.exec(line)?.[1];
         if (port !== undefined) found(port);
@@ -74,7 +74,7 @@ export class S3Server implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
-    const gone = once(this.#process, "exit");
+    const gone = once(this.#process, "close");
     this.#process.kill("SIGKILL");
     await gone;
   }

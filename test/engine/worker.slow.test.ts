@@ -67,7 +67,7 @@ it("needs no worker when nothing changes", async () => {
 async function expectGracefulStop(workers: readonly RunningCommand[]): Promise<void> {
   for (const { process, output, result } of workers) {
     for (const name of fleet.names) expect(output()).not.toContain(`sandbox-${name}-ci`);
-    const exit = once(process, "exit");
+    const exit = once(process, "close");
     process.kill("SIGINT");
     await exit;
     expect((await result).code).toBe(0);

@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { ResultsFile } from "#long/results-file";
 import { nameOf, type Shard } from "#long/shards";
 
 /** A failed test or shard, and the command to rerun it. */
@@ -29,35 +28,10 @@ export interface ShardResult extends Shard {
   readonly failures: readonly ShardFailure[];
 }
 
-/**
- * The results so far, in a file. The file is rewritten after each shard and reread just before, so that a concurrent
- * run of another part loses nothing.
- */
-export class ShardJournal {
-  readonly #file: string;
-
+/** The results so far. */
+export class ShardJournal extends ResultsFile<ShardResult> {
   constructor(file: string) {
-    this.#file = file;
-  }
-
-  entries(): readonly ShardResult[] {
-    try {
-      return JSON.parse(readFileSync(this.#file, "utf8")) as ShardResult[];
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw new Error(`The journal ${this.#file} can't be read. Remove it, and all begins anew.`, {
-        cause: error,
-      });
-    }
-  }
-
-  /** Stores a shard's result in place of its previous one. */
-  keep(entry: ShardResult): void {
-    const others = this.entries().filter((one) => keyOf(one) !== keyOf(entry));
-    mkdirSync(dirname(this.#file), { recursive: true });
-    const temporary = `${this.#file}.${process.pid}`;
-    writeFileSync(temporary, JSON.stringify([...others, entry], null, 2));
-    renameSync(temporary, this.#file);
+    super(file, keyOf);
   }
 }
 

@@ -5,6 +5,9 @@ import { nameOf, type Shard } from "#long/shards";
 /** The fields read from a vitest report (`--reporter=json`). */
 export interface VitestReport {
   readonly testResults: readonly {
+    /** The absolute path of the file. */
+    readonly name?: string;
+    readonly status?: string;
     readonly message?: string;
     readonly assertionResults: readonly {
       readonly fullName: string;
@@ -14,8 +17,8 @@ export interface VitestReport {
   }[];
 }
 
-/** The result of a vitest run. */
-export interface Ended {
+/** The end of a vitest run. */
+export interface VitestEnd {
   readonly code: number | null;
   /** Undefined if there is no report. */
   readonly report: VitestReport | undefined;
@@ -37,7 +40,7 @@ const LINES = 12;
 export function outcomeOf(
   shard: Shard,
   part: Pick<Part, "tests">,
-  { code, report, output }: Ended,
+  { code, report, output }: VitestEnd,
   places: Readonly<Record<string, string>>,
 ): ShardOutcome {
   const results = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
@@ -76,7 +79,8 @@ function storyIn(message: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-function firstLines(text: string, places: Readonly<Record<string, string>>): string {
+/** Returns the first lines of a failure, without colors and directories of this machine. */
+export function firstLines(text: string, places: Readonly<Record<string, string>>): string {
   const named = Object.entries(places).reduce((result, [place, name]) => result.replaceAll(place, name), text);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are taken out.
   const plain = named.replaceAll(/\u001b\[[\d;]*m/g, "").trim();
@@ -84,7 +88,7 @@ function firstLines(text: string, places: Readonly<Record<string, string>>): str
 }
 
 /** Returns the output about errors outside all tests, or else the end of the output. */
-function aboutIn(output: string): string {
+export function aboutIn(output: string): string {
   const lines = output.trim().split("\n");
   const at = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));
   return lines.slice(at === -1 ? -LINES : at).join("\n");

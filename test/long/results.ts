@@ -61,6 +61,6 @@ export function duration(seconds: number): string {
 }
 
 /** Quotes the message so that Markdown doesn't interpret it. */
-function quoted(message: string): string {
+export function quoted(message: string): string {
   return message.replace(/^/gm, "    ");
 }

@@ -1,7 +1,8 @@
 import type { ShardJournal } from "#long/journal";
 import type { Part } from "#long/parts";
 import { duration } from "#long/results";
-import { ROOT, runShard } from "#long/run-shard";
+import { runShard } from "#long/run-shard";
+import { ROOT } from "#long/run-vitest";
 import { casesIn, type PartProgress, progressOf, schedule } from "#long/schedule";
 import { nameOf, type Shard } from "#long/shards";
 import { Sources } from "#long/sources";

@@ -15,6 +15,7 @@ const TESTED = [
   "vitest.config.mts",
   ":(exclude,glob)**/*.md",
   ":(exclude)test/long",
+  ":(exclude)test/stress",
   ":(exclude)scripts/check.mts",
 ];
 
@@ -44,6 +45,11 @@ export class Sources {
     const isChanged = git("status", "--porcelain", "--", ...TESTED) !== "";
     const commit = `${git("rev-parse", "--short=9", "HEAD").trim()}${isChanged ? "+" : ""}`;
     return new Sources(root, commit, new Map(digests));
+  }
+
+  /** The digest of everything. */
+  get digest(): string {
+    return digestOf(JSON.stringify([...this.#digests]));
   }
 
   /** Returns the digest of everything a part tests; of the test files, only its own. */

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { getBuildPath } from "./build-output";
+import { removeProgress } from "./remove-progress";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
@@ -12,7 +13,7 @@ export interface CliResult {
   /** -1 if a signal ended the command. */
   readonly code: number;
   readonly stdout: string;
-  /** Error messages are on one line. */
+  /** Error messages are on one line. Without lines of progress, which appear only if the command takes long. */
   readonly stderr: string;
   /** Both. */
   readonly output: string;
@@ -67,8 +68,8 @@ function runProgram(
       resolve({
         code: code ?? -1,
         stdout: texts.stdout,
-        stderr: unwrapError(texts.stderr),
-        output: unwrapError(texts.output),
+        stderr: unwrapError(removeProgress(texts.stderr)),
+        output: unwrapError(removeProgress(texts.output)),
       }),
     );
   });

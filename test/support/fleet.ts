@@ -365,9 +365,9 @@ ${tenants}${waves}`,
    * @throws if one still does after half a minute.
    */
   async quiet(): Promise<void> {
-    const until = Date.now() + 30_000;
+    const until = performance.now() + 30_000;
     while (this.processes().length > 0) {
-      if (Date.now() > until) {
+      if (performance.now() > until) {
         const left = this.processes().map(({ id, command }) => `${id} ${command}`);
         throw new Error(`still running after 30 s:\n${left.join("\n")}`);
       }

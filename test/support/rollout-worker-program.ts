@@ -3,6 +3,7 @@ import { openPostgres } from "../../provider/rollout/database/postgres-database"
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { JobHandler } from "../../provider/rollout/queue/job-queue";
 import { runPgBossWorker } from "../../provider/rollout/queue/pg-boss-worker";
+import { getMonotonicMs } from "./monotonic-time";
 import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
 
 /**
@@ -49,7 +50,7 @@ async function main(): Promise<void> {
 }
 
 function tell(happening: WorkerHappening): void {
-  const event: WorkerEvent = { at: Date.now(), ...happening };
+  const event: WorkerEvent = { at: getMonotonicMs(), ...happening };
   process.send?.(event);
 }
 

@@ -36,6 +36,7 @@ export class RolloutWorker implements AsyncDisposable {
   readonly name: string;
   readonly events: WorkerEvent[] = [];
   readonly #process: ChildProcess;
+  readonly #closed: Promise<unknown>;
   readonly #heard = new Set<() => void>();
 
   /** @param before a command prefix that runs the process, such as `ip netns exec somewhere`. */
@@ -52,6 +53,7 @@ export class RolloutWorker implements AsyncDisposable {
       },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
+    this.#closed = once(this.#process, "close");
     this.#process.on("message", (event) => {
       this.events.push(event as WorkerEvent);
       for (const wake of this.#heard) wake();
@@ -84,7 +86,7 @@ export class RolloutWorker implements AsyncDisposable {
   }
 
   async gone(): Promise<void> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null) await once(this.#process, "exit");
+    await this.#closed;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,9 @@
 /**
  * Returns the part of this run's environment that a child with its own environment also needs: the path of programs,
- * and the home directory with the cached engine. Without `HOME`, a child would use the account's home directory
- * instead.
+ * the home directory with the cached engine, and the directory for temporary files, where processes lock files. Without
+ * them, a child would use those of the account and the machine instead. `NODE_OPTIONS` may set its clock.
  */
 export function runEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, PULUMI_HOME } = process.env;
-  return { PATH, HOME, PULUMI_HOME };
+  const { PATH, HOME, PULUMI_HOME, TMPDIR, NODE_OPTIONS } = process.env;
+  return { PATH, HOME, PULUMI_HOME, TMPDIR, NODE_OPTIONS };
 }

@@ -31,7 +31,7 @@ export class SandboxProcess implements AsyncDisposable {
   /** Kills the process with SIGKILL; resolves once it is gone. */
   async kill(): Promise<void> {
     if (!this.isRunning) return;
-    const gone = once(this.#command.process, "exit");
+    const gone = once(this.#command.process, "close");
     this.#command.process.kill("SIGKILL");
     await gone;
   }

@@ -70,7 +70,7 @@ export function addRemote(repository: SettingsRepository, address: string): Test
   execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
   // git passes the remote program as the last argument.
   const ssh = repository.writeScript(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
-  repository.git("config", "core.sshCommand", ssh);
+  repository.git("config", "core.sshCommand", `"${ssh}"`);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);
   return remote;

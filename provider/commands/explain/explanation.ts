@@ -1,3 +1,6 @@
+import type { SandboxErrorCode } from "../../sandbox/contract/errors";
+import type { ErrorCode } from "../../settings/error-codes";
+
 /** The explanation of an error code, for `email-security explain` and the code's documentation page. */
 export interface Explanation {
   /** Describes the error in a sentence or two. */
@@ -12,5 +15,7 @@ export interface Explanation {
   readonly nextCommand: string;
 }
 
-/** Explanations by error code. */
-export type Explanations = Readonly<Record<`ERR_${string}`, Explanation>>;
+export type ExplainedErrorCode = ErrorCode | SandboxErrorCode;
+
+/** The explanations of some codes. */
+export type Explanations = Readonly<Partial<Record<ExplainedErrorCode, Explanation>>>;

@@ -1,6 +1,6 @@
 import { findNearestName } from "../../settings/nearest-name";
 import type { RiskCode } from "../../settings/risk";
-import type { Explanation } from "./explanation";
+import type { ExplainedErrorCode, Explanation } from "./explanation";
 import { FILE_ERRORS } from "./file-errors";
 import { PULUMI_ERRORS } from "./pulumi-errors";
 import { buildRiskExplanation, RISK_CODES } from "./risks";
@@ -17,12 +17,10 @@ export const EXPLANATIONS = {
   ...ROLLOUT_ERRORS,
   ...PULUMI_ERRORS,
   ...SANDBOX_ERRORS,
-};
-
-export type ErrorCode = keyof typeof EXPLANATIONS;
+} satisfies Readonly<Record<ExplainedErrorCode, Explanation>>;
 
 /** A code with an explanation: an error code, or a risk code that an error quotes. */
-export type ExplainableCode = ErrorCode | RiskCode;
+export type ExplainableCode = ExplainedErrorCode | RiskCode;
 
 export const CODE_GROUPS: readonly { readonly title: string; readonly codes: readonly ExplainableCode[] }[] = [
   { title: "Configuration and arguments", codes: getCodes(CONFIGURATION_ERRORS) },
@@ -50,7 +48,7 @@ export function parseCode(input: string): ExplainableCode | undefined {
   if (isRiskCode(risk)) return risk;
   const error = trimmed.toUpperCase().replace(/[-\s]/g, "_");
   const fullCode = error.startsWith("ERR_") ? error : `ERR_${error}`;
-  return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ErrorCode) : undefined;
+  return Object.hasOwn(EXPLANATIONS, fullCode) ? (fullCode as ExplainedErrorCode) : undefined;
 }
 
 export function findNearestCode(input: string): ExplainableCode | undefined {

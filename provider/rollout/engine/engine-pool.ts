@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
+import type { MinimalEnv } from "../../machine/child-environment";
 import { buildProcessExitFailure } from "./engine-failure";
 import type { EngineRequest, EngineResponse, UpRequest, UpResult } from "./up-request";
 
@@ -11,13 +12,13 @@ const MAX_TENANTS_PER_PROCESS = 50;
  * process groups, so Ctrl-C in the terminal reaches only the parent, which decides what to do.
  */
 export class EnginePool {
-  readonly #environment: NodeJS.ProcessEnv;
+  readonly #environment: MinimalEnv;
   readonly #idle: EngineProcess[] = [];
   readonly #all = new Set<EngineProcess>();
   #isClosed = false;
 
   /** @param environment the environment of the processes. A request adds what its tenant needs. */
-  constructor(environment: NodeJS.ProcessEnv) {
+  constructor(environment: MinimalEnv) {
     this.#environment = environment;
   }
 
@@ -63,7 +64,7 @@ class EngineProcess {
   /** Whether it may not serve another tenant. */
   isUnusable = false;
 
-  constructor(environment: NodeJS.ProcessEnv) {
+  constructor(environment: MinimalEnv) {
     this.#child = fork(join(__dirname, "engine-process.js"), [], {
       env: environment,
       detached: true,

@@ -16,6 +16,7 @@ import {
   PLANNED_IDENTITY_VARIABLE,
 } from "../../resources/tenant-verifier";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import type { ErrorCode } from "../../settings/error-codes";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isEmptyIdentity, shrinkIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
@@ -346,7 +347,7 @@ function buildNextCommands(
 
 function toProviderError(message: string): Error {
   // The provider's own code, if the engine reports one.
-  return new EmailSecurityError(extractErrorCode(new Error(message)), message);
+  return new EmailSecurityError(extractErrorCode(new Error(message)) as ErrorCode, message);
 }
 
 const MAX_MISMATCHES = 10;

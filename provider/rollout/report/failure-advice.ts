@@ -1,3 +1,4 @@
+import type { TenantErrorCode } from "../../settings/error-codes";
 import type { TenantError } from "../model/rollout-report";
 
 export interface NextCommands {
@@ -17,7 +18,7 @@ const CHECK_SERVICE_ADDRESS: Remedy = {
   action: "Check what responds at the service's address: a proxy, a sign-in page, or another service",
 };
 
-const REMEDIES: Readonly<Record<string, Remedy>> = {
+const REMEDIES: Readonly<Record<TenantErrorCode, Remedy>> = {
   // Errors of the service, or of the connection to it.
   ERR_AUTH: {
     action: "Check that the key belongs to this tenant, is still valid, and is allowed to change settings",
@@ -144,10 +145,15 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
 
 /** Whether a failure needs a new rollout: with changed files, or to plan a tenant that has no plan. */
 export function needsNewRollout({ code, phase }: Pick<TenantError, "code" | "phase">): boolean {
-  return phase === "plan" || REMEDIES[code]?.isNewRolloutNeeded === true;
+  return phase === "plan" || findRemedy(code)?.isNewRolloutNeeded === true;
 }
 
-export const REMEDY_CODES: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
+export const TENANT_ERROR_CODES = Object.keys(REMEDIES) as TenantErrorCode[];
+
+/** A newer release may have written the code to the journal. */
+function findRemedy(code: string): Remedy | undefined {
+  return Object.hasOwn(REMEDIES, code) ? REMEDIES[code as TenantErrorCode] : undefined;
+}
 
 /**
  * Formats the advice for a tenant's failure: what to fix, and the command that continues.
@@ -160,7 +166,7 @@ export function formatFailureAdvice(
   action: string | undefined,
   nextCommands: NextCommands | undefined,
 ): string {
-  const remedy = REMEDIES[code] ?? { action: "Fix the cause in the message" };
+  const remedy = findRemedy(code) ?? { action: "Fix the cause in the message" };
   const firstStep = action ?? remedy.action;
   if (nextCommands === undefined) return `${firstStep}; then plan the rollout again.`;
   if (action !== undefined || remedy.isNewRolloutNeeded !== true)

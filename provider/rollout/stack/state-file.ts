@@ -23,7 +23,7 @@ const checkpointSchema = z.object({
 });
 
 /** URLs and names that map to a path without any special rules of the CLI. */
-const PLAIN_ADDRESS = /^file:\/\/(\/[\w./+@,=-]+)$/;
+const PLAIN_ADDRESS = /^file:\/\/(\/(?:[\p{L}\p{M}\p{N}_./+@,=-]| (?!$))+)$/u;
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
 /**

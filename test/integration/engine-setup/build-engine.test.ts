@@ -128,7 +128,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     const go = readFileSync(join(toolchain.programs, "go"), "utf8").replace("list)", waits);
     toolchain.write("programs/go", go, 0o755);
     const children = [inChild(toolchain), inChild(toolchain)];
-    const exited = Promise.all(children.map((child) => once(child, "exit")));
+    const exited = Promise.all(children.map((child) => once(child, "close")));
     const isWaiting = (child: (typeof children)[number]): boolean => child.output().includes("Waiting for process");
     await vi.waitFor(() => expect(children.some(isWaiting)).toBe(true), { timeout: 60_000 });
     toolchain.write("go-on", "");
@@ -143,7 +143,7 @@ describe.skipIf(!hasShell)("engine build from Go modules", () => {
     using toolchain = new FakeToolchain();
     const log = fakeGo(toolchain, { slow: true });
     const child = inChild(toolchain);
-    const exit = once(child, "exit");
+    const exit = once(child, "close");
     await vi.waitFor(() => expect(existsSync(log)).toBe(true), { timeout: 30_000 });
     const left = readdirSync(getEngineDirectory(toolchain));
     child.kill("SIGKILL");

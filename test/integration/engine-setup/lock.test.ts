@@ -27,7 +27,7 @@ const readEvents = (toolchain: FakeToolchain) =>
 it("admits one process at a time", async () => {
   using toolchain = new FakeToolchain();
   const children = Array.from({ length: 4 }, () => spawnLockHolder(toolchain, 50));
-  await Promise.all(children.map((child) => once(child, "exit")));
+  await Promise.all(children.map((child) => once(child, "close")));
   expect(readEvents(toolchain)).toEqual(Array.from({ length: 4 }, () => ["in", "out"]).flat());
   expect(readdirSync(toolchain.directory)).toEqual(["events"]);
 });
@@ -37,7 +37,7 @@ it("is acquired by a waiting process when its holder is killed", async () => {
   const killed = spawnLockHolder(toolchain, 60_000);
   await vi.waitFor(() => expect(existsSync(join(toolchain.directory, "events"))).toBe(true), { timeout: 30_000 });
   const children = [spawnLockHolder(toolchain, 20), spawnLockHolder(toolchain, 20), spawnLockHolder(toolchain, 20)];
-  const exits = children.map((child) => once(child, "exit"));
+  const exits = children.map((child) => once(child, "close"));
   killed.kill("SIGKILL");
   await Promise.all(exits);
   expect(readEvents(toolchain)).toEqual(["in", "in", "out", "in", "out", "in", "out"]);

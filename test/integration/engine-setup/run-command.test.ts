@@ -1,22 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { describeRunFailure, runCommand } from "../../../provider/engine/run-command";
+import { minimalEnv } from "../../../provider/machine/child-environment";
+
+const env = minimalEnv(process.env);
 
 const run = (script: string, timeoutMs?: number) =>
-  runCommand(process.execPath, ["-e", script], timeoutMs === undefined ? {} : { timeoutMs });
+  runCommand(process.execPath, ["-e", script], timeoutMs === undefined ? { env } : { env, timeoutMs });
 
 describe("runCommand", () => {
   it("returns output and exit code, and streams stderr lines", async () => {
     const lines: string[] = [];
     const script = "console.log('out'); process.stderr.write('a\\nb\\nc'); process.exitCode = 3";
     const onErrorLine = (line: string) => lines.push(line);
-    const result = await runCommand(process.execPath, ["-e", script], { onErrorLine });
+    const result = await runCommand(process.execPath, ["-e", script], { env, onErrorLine });
     expect(result).toEqual({ exitCode: 3, stdout: "out\n", stderr: "a\nb\nc", timedOut: false });
     expect(lines).toEqual(["a", "b"]);
     expect(describeRunFailure(result)).toBe("exit code 3: a\nb\nc");
   });
 
   it("resolves with ENOENT for a missing program", async () => {
-    const result = await runCommand("no-such-program", []);
+    const result = await runCommand("no-such-program", [], { env });
     expect(result).toMatchObject({ exitCode: null, failure: { code: "ENOENT" } });
     expect(describeRunFailure(result)).toContain("no-such-program");
   });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, it } from "vitest";
-import type { ErrorCode } from "../../../provider/commands/explain/explanations";
+import type { ExplainedErrorCode } from "../../../provider/commands/explain/explanation";
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { buildRolloutDifference } from "../../../provider/rollout/history/rollout-difference";
@@ -414,5 +414,5 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
 };
 
 it.each(Object.entries(PROVOKED))("raises %s as its example shows", async (code, provoke) => {
-  expectExample(code as ErrorCode, await provoke(directory));
+  expectExample(code as ExplainedErrorCode, await provoke(directory));
 });

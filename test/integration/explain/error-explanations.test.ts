@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { RunCancelledError } from "../../../provider/client/request-limiter";
-import { type ErrorCode, EXPLANATIONS } from "../../../provider/commands/explain/explanations";
+import type { ExplainedErrorCode } from "../../../provider/commands/explain/explanation";
+import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
 import { requireEngine } from "../../../provider/engine";
 import { FileLocks } from "../../../provider/files/file-locks";
 import { editSettings } from "../../../provider/files/settings-editor";
@@ -59,7 +60,7 @@ async function read(answer: Answerer, options: object = {}): Promise<Failure> {
 }
 
 type SlowCode = (typeof BY_PROCESSES | typeof BY_ENGINE | typeof BY_STORIES)[number];
-type QuickCode = Exclude<ErrorCode, SlowCode>;
+type QuickCode = Exclude<ExplainedErrorCode, SlowCode>;
 
 const PROVOKED: Provocations<QuickCode> = {
   ERR_INVALID_ARGUMENT: () => thrown(() => acme.allowDenyEntries.update("", { comment: "x" })),

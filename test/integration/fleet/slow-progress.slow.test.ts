@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { runCli } from "../../support/cli";
+import { COMMAND } from "../../support/cli";
+import { runEnvironment } from "../../support/run-environment";
 import { tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
@@ -26,8 +28,10 @@ tenants: { acme: {} }
 `,
     "settings/acme.yaml": "version: 1\n",
   });
-  const environment = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
-  const { stdout, stderr } = await runCli(directory.path, args, environment);
+  const env = { ...runEnvironment(), ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
+  const [stdout, stderr] = await new Promise<[string, string]>((done) => {
+    execFile(process.execPath, [COMMAND, ...args], { cwd: directory.path, env }, (_error, ...output) => done(output));
+  });
   expect(stderr).toContain("Reading tenants …\n");
   expect(stdout).not.toContain("Reading tenants");
 });

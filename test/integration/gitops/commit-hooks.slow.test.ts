@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { createCli } from "../../support/cli";
+import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 const FILES = { "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" };
-const ENVIRONMENT = { PATH: process.env["PATH"] };
+const ENVIRONMENT = runEnvironment();
 
 const commit = async (repository: SettingsRepository, ...options: string[]) =>
   await createCli(repository.path, ENVIRONMENT)(

@@ -230,7 +230,7 @@ describe("doctor check of the native provider plugin", () => {
     await project.write("old/pretend.cjs", pretend);
     await project.write(
       "old/node",
-      `#!/bin/sh\nexec ${process.execPath} -r ${join(older, "pretend.cjs")} "$@"\n`,
+      `#!/bin/sh\nexec "${process.execPath}" -r "${join(older, "pretend.cjs")}" "$@"\n`,
       0o755,
     );
     expect(await project.look({ PATH: `${older}:/usr/bin:/bin` })).toEqual({

@@ -1,12 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { quoteShellWord } from "../../../provider/settings/shell-word";
 import { type CliResult, createCli } from "../../support/cli";
+import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
-const ENVIRONMENT = { PATH: process.env["PATH"] };
+const ENVIRONMENT = runEnvironment();
 const ADD = ["add", "deny", "evil.example", "--ticket=INC-2", "--pr"];
 const BRANCH = "email-security/deny-evil.example-inc-2";
 
@@ -76,7 +78,7 @@ it("shows commands to add a missing remote and push", async () => {
     `The branch ${BRANCH} has not been pushed, because this repository has no remote. Add one`,
   );
   expect(commandsOf(again)).toEqual(commands);
-  for (const command of commands) shell(repository.path, command.replace("URL", remote.path));
+  for (const command of commands) shell(repository.path, command.replace("URL", quoteShellWord(remote.path)));
   expect(branchesAt(remote)).toBe(`${BRANCH}\n`);
 });
 

@@ -222,9 +222,14 @@ describe("the GitLab pipeline", () => {
   });
 });
 
+/** Bash warns about a locale that the machine doesn't have. */
+const BASH_ENV = { ...process.env, LC_ALL: "C" };
+
 describe("every script", () => {
   it.each(scripts)("is valid bash: %s", async (_name, script) => {
-    await expect(promisify(execFile)("bash", ["-n", "-c", script])).resolves.toMatchObject({ stderr: "" });
+    await expect(promisify(execFile)("bash", ["-n", "-c", script], { env: BASH_ENV })).resolves.toMatchObject({
+      stderr: "",
+    });
   });
 
   it.each(scripts.filter(([, script]) => script.includes("\n")))(

@@ -91,7 +91,7 @@ it("never exposes the key in output, responses or files", async () => {
       EMAIL_SECURITY_API_KEY: key,
       EMAIL_SECURITY_DEBUG: "1",
       EMAIL_SECURITY_CACHE_DIR: directory.path,
-      NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${directory.path} --report-filename=report.json`,
+      NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${JSON.stringify(directory.path)} --report-filename=report.json`,
     },
   });
   const instances = ["default", "mine"].map((name) => new ProviderInstance(provider.client, name));

@@ -13,6 +13,7 @@ import type { Target } from "../../../provider/rollout/model/target";
 import { AddressHealth } from "../../../provider/rollout/probing/address-health";
 import { createProbe, type RequestContext } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
+import { quoteShellWord } from "../../../provider/settings/shell-word";
 import { target } from "../../support/rollout-target";
 
 /*
@@ -228,7 +229,7 @@ it("stops planning when more tenants fail than the wave tolerates", async () => 
   expect(rest).toMatch(
     /^That is more than the tolerance of all allows, so planning ended: \d+ of 430 tenants were not planned. Nothing was changed.$/,
   );
-  expect(next).toContain(`\`email-security rollout ${join(directory, "tenants.yaml")}\``);
+  expect(next).toContain(`\`email-security rollout ${quoteShellWord(join(directory, "tenants.yaml"))}\``);
   expect(more).toEqual([]);
   expect(silent.keys.length).toBeLessThanOrEqual(LISTS + WITNESSES);
 

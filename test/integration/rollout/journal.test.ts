@@ -234,7 +234,7 @@ async function runCoordinator(
   const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, distDirectory, file, id], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const exited = once(child, "exit");
+  const exited = once(child, "close");
   let count = 0;
   for await (const name of createInterface(child.stdout)) {
     finishedTenants.add(name);

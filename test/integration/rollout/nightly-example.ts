@@ -57,6 +57,7 @@ export class NightlyExample implements AsyncDisposable {
       const text = await readFile(join(example.repository, file), "utf8");
       const own = text
         .replaceAll("https://mail-security.example", url)
+        .replaceAll(/(install .*) \/run\/secrets\/tenants$/gm, `$1 "${join(top, "keys")}"`)
         .replaceAll("/run/secrets/tenants", join(top, "keys"));
       await writeFile(join(example.repository, file), own);
     }

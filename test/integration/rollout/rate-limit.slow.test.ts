@@ -50,15 +50,15 @@ describe("rate limit servers and tenants in separate processes", () => {
   it("discards a token that arrived while the process was suspended", async () => {
     const { service, of } = await countingService();
     await using _service = service;
-    const options = { journal, service: service.url, limit: { requestsPerSecond: 0.5 } };
+    const options = { journal, service: service.url, limit: { requestsPerSecond: 0.2 } };
     await using coordinator = await startCoordinator(options);
     const slow = { service: service.url, requests: 100, atOnce: 1 };
     await using acme = startTenant({ ...slow, name: "acme", tokenAddress: await coordinator.firstLine });
     await expect.poll(() => of("acme"), PATIENT).toBe(1);
-    // The process has requested its next token, which is issued two seconds after the first.
+    // The process has requested its next token, which is issued five seconds after the first.
     await sleep(300);
     acme.signal("SIGSTOP");
-    await sleep(2_500);
+    await sleep(5_500);
     expect(of("acme")).toBe(1);
     coordinator.signal("SIGKILL");
     await sleep(100);

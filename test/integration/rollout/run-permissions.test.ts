@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
+import { quoteShellWord } from "../../../provider/settings/shell-word";
 import { COMMAND } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
@@ -93,7 +94,7 @@ it("runs, reads and sends nothing that the run doesn't allow", async () => {
 A change of that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}
   EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY
-  EMAIL_SECURITY_KEY_FILES=${join(directory, "keys/globex")}
+  EMAIL_SECURITY_KEY_FILES=${quoteShellWord(join(directory, "keys/globex"))}
   EMAIL_SECURITY_COMMANDS='["touch","${join(directory, "key-was-run")}"]
 ["touch","${join(directory, "health-was-run")}"]'
 `);

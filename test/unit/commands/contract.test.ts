@@ -1,4 +1,3 @@
-import { globSync, readFileSync } from "node:fs";
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { getHelp } from "../../../provider/cli/command-help";
@@ -140,16 +139,6 @@ describe("every command", () => {
     expect(examples.length).toBeGreaterThan(40);
     const verb = new RegExp(`.\\b(?:${VERBS})\\b`);
     expect(examples.map(({ purpose: does }) => does).filter((does) => verb.test(does))).toEqual([]);
-  });
-
-  it("writes its log to stderr, not to stdout", () => {
-    const sources = globSync("provider/commands/**/*.ts");
-    expect(sources.length).toBeGreaterThan(50);
-    // A worker has no data to print, so all its lines are log.
-    const log = /\blog: [^;\n]*console\.log|\blog = \([^;\n]*console\.log/;
-    const isWrong = (file: string, text: string): boolean =>
-      log.test(text) || (file.includes("/worker/") && text.includes("console.log"));
-    expect(sources.filter((file) => isWrong(file, readFileSync(file, "utf8")))).toEqual([]);
   });
 
   it.each(COMMANDS.map((one) => [getCommandPath(one), one] as const))(

@@ -1,4 +1,3 @@
-import { globSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { minimalEnv } from "../../../provider/machine/child-environment";
@@ -58,47 +57,4 @@ it("passes on only the variables that each program needs", () => {
     ...backend,
     GOOGLE_CREDENTIALS: "google",
   });
-});
-
-/**
- * All places that start a child process, and where its environment is decided. A new place has to be added here, so
- * that its environment is decided deliberately.
- */
-const STARTED: Readonly<Record<string, string>> = {
-  // These get their environment from their callers, which are listed below.
-  "provider/engine/run-command.ts": "given",
-  "provider/plan/pulumi-cli.ts": "given",
-  "provider/rollout/engine/engine-pool.ts": "given",
-  "provider/rollout/engine/engine-command.ts": "given",
-  // One reads a key, and one runs a team's own command: both without the tenants' keys.
-  "provider/rollout/targets/read-key.ts": "own",
-  "provider/rollout/execution/health.ts": "without keys",
-  "provider/rollout/planning/revision-files.ts": "lean",
-  "provider/rollout/rollback/git-revert-advice.ts": "lean",
-  "provider/gitops/git.ts": "lean",
-};
-
-it("restricts the environment wherever a child process starts", () => {
-  const files = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] });
-  const source = (file: string): string => readFileSync(file, "utf8");
-  const starting = files.filter((file) => source(file).includes('"node:child_process"'));
-  expect(starting.sort()).toEqual(Object.keys(STARTED).sort());
-  const lean = starting.filter((file) => STARTED[file] === "lean");
-  for (const file of lean) expect(source(file)).toContain("minimalEnv(process.env");
-
-  const running = files.filter(
-    (file) =>
-      /provider\/(commands|engine|gitops)\//.test(file) &&
-      /(?<!function )\brunCommand\(|(?<!git\.)\b(context\.)?run(Program)?\("|\brun\(command,/.test(source(file)),
-  );
-  expect(running.sort()).toEqual([
-    "provider/commands/doctor/local-checks.ts",
-    "provider/commands/doctor/plugin-check.ts",
-    "provider/engine/installed-engines.ts",
-    "provider/gitops/git.ts",
-  ]);
-  for (const file of running) expect([file, source(file).includes("minimalEnv(")]).toEqual([file, true]);
-  const pools = files.filter((file) => source(file).includes("new EnginePool("));
-  expect(pools.sort()).toEqual(["provider/rollout/rollout-run.ts", "provider/rollout/worker.ts"]);
-  for (const file of pools) expect(source(file)).toContain("new EnginePool(minimalEnv(environment))");
 });

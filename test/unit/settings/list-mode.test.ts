@@ -1,10 +1,7 @@
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { canPrune, canPruneAny, explainVipMode, isLooserMode, LIST_MODES } from "../../../provider/settings/list-mode";
 
 const LISTS = ["allow", "deny", undefined];
-const PROVIDER = join(__dirname, "../../../provider");
 
 it.each([
   ["additive", []],
@@ -29,16 +26,3 @@ it("explains why VIPs can't use exclusive-allows", () => {
   );
   for (const mode of ["additive", "exclusive", "strict", undefined]) expect(explainVipMode(mode)).toBeUndefined();
 });
-
-it("keeps the pruning modes' names in one module", () => {
-  const pruning = LIST_MODES.filter((mode) => canPruneAny(mode)).join("|");
-  const literal = new RegExp(`(["'\`])(?:${pruning})\\1`);
-  const files = globSync("**/*.ts", { cwd: PROVIDER, exclude: ["dist/**", "node_modules/**"] });
-  expect(files).toContain(join("settings", "list-mode.ts"));
-  const knowing = files.filter((file) => literal.test(withoutComments(join(PROVIDER, file))));
-  expect(knowing).toEqual([join("settings", "list-mode.ts")]);
-});
-
-function withoutComments(file: string): string {
-  return readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
-}

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import {
   CODE_GROUPS,
@@ -10,25 +8,6 @@ import {
   parseCode,
 } from "../../../../provider/commands/explain/explanations";
 import { RISKS } from "../../../../provider/settings/risk";
-
-const SOURCE = "provider";
-/** Build output, the explanations themselves, and third-party code. */
-const NOT_LOOKED_INTO = /^(?:dist|node_modules|commands\/explain)\//;
-/** Node.js error codes, and prefixes of codes in expressions. */
-const NOT_OURS = /^ERR_(?:TLS|SSL|CHILD)_|_$/;
-
-function codesInSource(): string[] {
-  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
-    .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file.endsWith(".ts") && !NOT_LOOKED_INTO.test(file));
-  const texts = files.map((file) => readFileSync(join(SOURCE, file), "utf8"));
-  const codes = texts.flatMap((text) => text.match(/\bERR_[A-Z\d_]+\b/g) ?? []);
-  return [...new Set(codes)].filter((code) => !NOT_OURS.test(code)).sort();
-}
-
-it("explains exactly the codes that occur in the package", () => {
-  expect(Object.keys(EXPLANATIONS).sort()).toEqual(codesInSource());
-});
 
 it("lists every code once", () => {
   const listed = CODE_GROUPS.flatMap(({ codes }) => codes);

@@ -1,9 +1,8 @@
-import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CliError } from "../../../../provider/rollout/engine/engine-command";
 import { buildProcessExitFailure, buildUpFailure } from "../../../../provider/rollout/engine/engine-failure";
 import { buildTenantError } from "../../../../provider/rollout/planning/tenant-error";
-import { REMEDY_CODES } from "../../../../provider/rollout/report/failure-advice";
+import { TENANT_ERROR_CODES } from "../../../../provider/rollout/report/failure-advice";
 import { EmailSecurityError } from "../../../../provider/settings/email-security-error";
 
 const NEXT = {
@@ -11,53 +10,13 @@ const NEXT = {
   newRollout: "email-security rollout tenants.yaml",
 };
 
-/** The directories whose errors can become a tenant's failure. */
-const ROOMS = "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/{files,plan}/*.ts";
-
-/** Codes that are thrown there but never for a tenant: before any tenant is processed, or by other commands. */
-const ELSEWHERE: readonly string[] = [
-  "ERR_CSV",
-  "ERR_IMPORT",
-  "ERR_MISSING_PACKAGE",
-  "ERR_SETTINGS_EDIT",
-  "ERR_SETTINGS_LOCKED",
-  "ERR_SETTINGS_WRITE",
-  "ERR_ROLLOUT_JOURNAL_OLD",
-  "ERR_ROLLOUT_LOCKS",
-  "ERR_ROLLOUT_PLAN",
-  "ERR_ROLLOUT_PRUNED",
-  "ERR_ROLLOUT_SAME_KEY",
-  "ERR_ROLLOUT_SELECTION",
-  "ERR_ROLLOUT_SKIPPED",
-  "ERR_ROLLED_BACK",
-  "ERR_ROLLOUT_TARGETS",
-  "ERR_ROLLOUT_WAVES",
-];
-/** Node.js codes that the sources inspect. */
-const NODE = /^ERR_(SSL|TLS|CHILD_PROCESS)_/;
-
-const sources = ROOMS.split(" ").flatMap((pattern) => globSync(pattern));
-const codes = new Set(
-  sources
-    .flatMap((file) => readFileSync(file, "utf8").match(/"ERR_[A-Z_]+"/g) ?? [])
-    .map((code) => code.slice(1, -1))
-    .filter((code) => !NODE.test(code) && !ELSEWHERE.includes(code)),
-);
-
-it("has remedies for exactly the codes a tenant can fail with", () => {
-  expect([...REMEDY_CODES].sort()).toEqual([...codes].sort());
-});
-
-/** Reported only for a program's own resources, which a rollout doesn't have. */
-const IN_PROGRAM = "provider/resources/program-checks.ts";
-
 /**
  * Pulumi commands that need a program, which a rollout's repository doesn't have. Commands that remove a lock or a
  * state don't need one.
  */
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
-it.each([...codes])("starts with the cause of %s and ends with a command", (code) => {
+it.each(TENANT_ERROR_CODES)("starts with the cause of %s and ends with a command", (code) => {
   const cause = "The service answered 500 to POST /entries.";
   const applied = buildTenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
@@ -65,19 +24,6 @@ it.each([...codes])("starts with the cause of %s and ends with a command", (code
   const planned = buildTenantError(new EmailSecurityError(code, cause), "plan");
   expect(planned.advice).toMatch(/; then plan the rollout again\.$/);
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
-});
-
-it("never suggests a command that needs a Pulumi program", () => {
-  const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
-  const matches = provider
-    .filter((file) => file !== IN_PROGRAM)
-    .flatMap((file) =>
-      readFileSync(file, "utf8")
-        .split("\n")
-        .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
-        .map((line) => `${file}: ${line.trim()}`),
-    );
-  expect(matches).toEqual([]);
 });
 
 it("puts the cause of a list failure before its summary", () => {

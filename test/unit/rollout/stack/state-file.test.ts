@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -40,6 +40,12 @@ it("reads the same state as the CLI would print", () => {
   expect(read()).toEqual({ version: 3, deployment: { ...DEPLOYMENT, resources: null } });
 });
 
+it("reads the state of a directory with spaces and other scripts in its name", () => {
+  const spaced = join(directory, "é 日本 s");
+  cpSync(join(directory, ".pulumi"), join(spaced, ".pulumi"), { recursive: true });
+  expect(read({ backend: `file://${spaced}` })).toEqual({ version: 3, deployment: DEPLOYMENT });
+});
+
 it("leaves missing stacks and other backends to the CLI", () => {
   for (const stack of ["t1", "organization/p/t0", "../p/t0", "", "."]) expect(read({ stack })).toBeUndefined();
   expect(read({ project: "../stacks/p" })).toBeUndefined();
@@ -51,6 +57,7 @@ it("leaves missing stacks and other backends to the CLI", () => {
     `file://${directory}#x`,
     "file://~",
     `file://${directory}%20`,
+    `file://${directory} `,
   ];
   for (const backend of addresses) expect(read({ backend })).toBeUndefined();
 });

@@ -1,0 +1,70 @@
+import type { RedTest, StressOutcome } from "#stress/outcome";
+import { formatCommand, getRunKey, type StressRun, TIER_NAMES } from "#stress/runs";
+import { table, whole } from "../bench/table.ts";
+import { duration, quoted } from "../long/results.ts";
+
+/** The result of a run. */
+export interface StressResult extends StressRun, StressOutcome {
+  /** The number of busy threads, and of runs at once. */
+  readonly load: number;
+  readonly concurrency: number;
+  /** A digest of all the files under test. */
+  readonly sources: string;
+  /** The commit, with a `+` if uncommitted files were tested. */
+  readonly commit: string;
+  readonly date: string;
+  readonly seconds: number;
+  /** Files in the directory for temporary files after the run, and processes that outlived it. */
+  readonly leftovers: readonly string[];
+}
+
+const HEAD = `# Results of the stress tests
+
+Written by \`npm run test:stress\`. It runs a tier of the tests several times, each time with the files in another order, while other threads keep
+the cores busy. The column "load" counts the busy threads and the runs at once. The environment \`relocated\` has another home directory, another
+directory for temporary files, the Turkish locale and the time zone of Chatham. In \`clock\`, the clock of Node.js jumps by minutes, forth and back.
+A \`+\` after the commit means a work tree with changes on top of it.`;
+
+/** Formats the results as Markdown: one row for each run, and one section for each red test. */
+export function formatResults(results: readonly StressResult[]): string {
+  const sorted = results.toSorted(
+    (one, other) =>
+      TIER_NAMES.indexOf(one.tier) - TIER_NAMES.indexOf(other.tier) ||
+      one.number - other.number ||
+      (getRunKey(one) < getRunKey(other) ? -1 : 1),
+  );
+  const head =
+    "run, tier, files, seed, environment, load, commit, date, passed, failed, time, left behind, red tests".split(", ");
+  const rows = sorted.map((one) => [
+    String(one.number),
+    one.tier,
+    one.files.join(" "),
+    String(one.seed),
+    one.environment,
+    `${one.load}, ${one.concurrency}`,
+    `\`${one.commit}\``,
+    one.date,
+    whole(one.passed),
+    whole(one.failed),
+    duration(one.seconds),
+    one.leftovers.map(escapeCell).join(", "),
+    one.red.map(({ name }) => escapeCell(name)).join(", "),
+  ]);
+  const sections = formatRedTests(sorted);
+  const redSection = sections.length === 0 ? [] : ["## Red tests", ...sections];
+  return `${[HEAD, table(head, rows, head.length), ...redSection].join("\n\n")}\n`;
+}
+
+function formatRedTests(results: readonly StressResult[]): string[] {
+  const all = results.flatMap((run) => run.red.map((test) => ({ run, test })));
+  return [...Map.groupBy(all, ({ test }) => test.name)].map(([name, found]) => {
+    const [first] = found as [{ readonly run: StressResult; readonly test: RedTest }];
+    const runs = found.map(({ run }) => `${run.tier} ${run.number} (${run.environment})`).join(", ");
+    const command = formatCommand(first.run, first.test.file === undefined ? undefined : [first.test.file]);
+    return `### ${name}\n\nRed in ${runs}. To repeat it, run \`${command}\`:\n\n${quoted(first.test.message)}`;
+  });
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ");
+}
