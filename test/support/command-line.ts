@@ -1,9 +1,5 @@
-import { spawn } from "node:child_process";
-import { built } from "./build-output";
+import { COMMAND, runCommand, runInOwnProcess } from "./command-process";
 import { unwrapError } from "./unwrap-error";
-
-/** The built `email-security` command. */
-export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));
 
 /** The result of a command. */
 export interface CommandRun {
@@ -24,25 +20,10 @@ export type CommandLine = (...args: string[]) => Promise<CommandRun>;
  * @param command another than the one of this repository.
  */
 export function commandLine(directory: string, environment: NodeJS.ProcessEnv, command = COMMAND): CommandLine {
-  return async (...args) =>
-    await new Promise((done, fail) => {
-      const child = spawn(process.execPath, [command, ...args], { cwd: directory, env: environment });
-      const texts = { stdout: "", stderr: "", output: "" };
-      for (const name of ["stdout", "stderr"] as const) {
-        child[name].setEncoding("utf8").on("data", (text: string) => {
-          texts[name] += text;
-          texts.output += text;
-        });
-      }
-      child.stdin.end();
-      child.once("error", fail);
-      child.once("close", (code) =>
-        done({
-          code: code ?? -1,
-          stdout: texts.stdout,
-          stderr: unwrapError(texts.stderr),
-          output: unwrapError(texts.output),
-        }),
-      );
-    });
+  return async (...args) => {
+    const start = { directory, args, environment };
+    const run = command === COMMAND ? runCommand(start) : runInOwnProcess([process.execPath, command, ...args], start);
+    const { code, stdout, stderr, output } = await run;
+    return { code: code ?? -1, stdout, stderr: unwrapError(stderr), output: unwrapError(output) };
+  };
 }

@@ -1,5 +1,4 @@
-import { spawn } from "node:child_process";
-import { COMMAND } from "./command-line";
+import { COMMAND, runCommand, runInOwnProcess } from "./command-process";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
@@ -16,28 +15,16 @@ export interface CommandOutcome {
  *
  * @param disk the state of the directory's disk, for this run only.
  */
-export function emailSecurity(
+export async function emailSecurity(
   directory: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
   disk?: UnwritableDisk,
 ): Promise<CommandOutcome> {
-  return new Promise((resolve, reject) => {
-    const program = [process.execPath, COMMAND, ...args] as const;
-    const [file, parameters] = disk === undefined ? [program[0], program.slice(1)] : onDisk(disk, program);
-    const child = spawn(file, parameters, {
-      cwd: directory,
-      env: { ...runEnvironment(), ...environment },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, stdout, stderr: unwrapError(stderr) }));
-  });
+  const start = { directory, args, environment: { ...runEnvironment(), ...environment } };
+  const { code, stdout, stderr } =
+    disk === undefined
+      ? await runCommand(start)
+      : await runInOwnProcess(onDisk(disk, [process.execPath, COMMAND, ...args]).flat(), start);
+  return { code, stdout, stderr: unwrapError(stderr) };
 }

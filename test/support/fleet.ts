@@ -14,7 +14,8 @@ import {
   type ScenarioTenant,
   startSandbox,
 } from "../../provider/sandbox";
-import { COMMAND, type CommandRun } from "./command-line";
+import type { CommandRun } from "./command-line";
+import { COMMAND } from "./command-process";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
 import { tenantWith } from "./scenario-tenant";

@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { COMMAND, commandLine } from "../../support/command-line";
+import { commandLine } from "../../support/command-line";
+import { COMMAND } from "../../support/command-process";
 import { EmptyDirectory } from "../../support/packed-package";
 
 const run = promisify(execFile);

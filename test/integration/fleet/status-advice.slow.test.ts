@@ -7,7 +7,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND } from "../../support/command-process";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedDirectory } from "../../support/linted-directory";
 import { runEnvironment } from "../../support/run-environment";

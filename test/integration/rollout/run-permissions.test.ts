@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND } from "../../support/command-process";
 import { compiled } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
 import { unwrapError } from "../../support/unwrap-error";

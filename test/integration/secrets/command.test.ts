@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMAND } from "../../support/command-line";
+import { COMMAND } from "../../support/command-process";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { EmptyDirectory } from "../../support/packed-package";
 import { unwrapError } from "../../support/unwrap-error";
