@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { requireEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { omitUndefined } from "../../provider/settings/omit-undefined";
-import { COMMAND } from "../support/cli";
+import { COMMAND } from "../support/command-process";
 import { getCompileCacheVariables } from "../support/compile-cache";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect } from "vitest";
-import { COMMAND } from "../support/cli";
+import { COMMAND } from "../support/command-process";
 import { click } from "../support/console";
 import { writesOf } from "../support/write-requests";
 import { OWN, type SettingsProject } from "./tenant-settings";

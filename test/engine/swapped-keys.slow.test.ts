@@ -50,7 +50,7 @@ it.each([
     {
       program: ENTRIES,
       plugin: false,
-      // swapped-keys.test.ts covers `up --refresh` and `destroy`.
+      // swapped-keys-dynamic.slow.test.ts covers `up --refresh` and `destroy`.
       commands: ["refresh --yes --skip-preview"],
     },
   ],

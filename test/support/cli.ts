@@ -1,12 +1,8 @@
-import { spawn } from "node:child_process";
-import { getBuildPath } from "./build-output";
+import { COMMAND, type CommandStart, type PrintedOutput, runCommand, runInOwnProcess } from "./command-process";
 import { removeProgress } from "./remove-progress";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 import { onDisk, type UnwritableDisk } from "./unwritable-disk";
-
-/** The built `email-security` command. */
-export const COMMAND = getBuildPath("commands/main.js", () => import("../../provider/commands/main.ts"));
 
 /** The result of the command. */
 export interface CliResult {
@@ -33,9 +29,10 @@ export async function runCli(
   environment: NodeJS.ProcessEnv = {},
   disk?: UnwritableDisk,
 ): Promise<CliResult> {
-  const [file, parameters] =
-    disk === undefined ? [process.execPath, [COMMAND, ...args]] : onDisk(disk, [process.execPath, COMMAND, ...args]);
-  return await runProgram(directory, file, parameters, { ...runEnvironment(), ...environment });
+  const start: CommandStart = { directory, args, environment: { ...runEnvironment(), ...environment } };
+  if (disk === undefined) return unwrapOutput(await runCommand(start));
+  const [file, parameters] = onDisk(disk, [process.execPath, COMMAND, ...args]);
+  return unwrapOutput(await runInOwnProcess([file, ...parameters], start));
 }
 
 /**
@@ -45,32 +42,18 @@ export async function runCli(
  * @param command another than the one of this repository.
  */
 export function createCli(directory: string, environment: NodeJS.ProcessEnv, command = COMMAND): Cli {
-  return async (...args) => await runProgram(directory, process.execPath, [command, ...args], environment);
+  return async (...args) => {
+    const start = { directory, args, environment };
+    if (command === COMMAND) return unwrapOutput(await runCommand(start));
+    return unwrapOutput(await runInOwnProcess([process.execPath, command, ...args], start));
+  };
 }
 
-function runProgram(
-  directory: string,
-  file: string,
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-): Promise<CliResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(file, args, { cwd: directory, env: environment, stdio: ["ignore", "pipe", "pipe"] });
-    const texts = { stdout: "", stderr: "", output: "" };
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (text: string) => {
-        texts[name] += text;
-        texts.output += text;
-      });
-    }
-    child.once("error", reject);
-    child.once("close", (code) =>
-      resolve({
-        code: code ?? -1,
-        stdout: texts.stdout,
-        stderr: unwrapError(removeProgress(texts.stderr)),
-        output: unwrapError(removeProgress(texts.output)),
-      }),
-    );
-  });
+function unwrapOutput({ code, stdout, stderr, output }: PrintedOutput): CliResult {
+  return {
+    code: code ?? -1,
+    stdout,
+    stderr: unwrapError(removeProgress(stderr)),
+    output: unwrapError(removeProgress(output)),
+  };
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { COMMAND } from "./cli";
+import { COMMAND } from "./command-process";
 import { runEnvironment } from "./run-environment";
 import { unwrapError } from "./unwrap-error";
 

@@ -14,7 +14,8 @@ import {
   type ScenarioTenant,
   startSandbox,
 } from "../../provider/sandbox";
-import { type CliResult, COMMAND } from "./cli";
+import type { CliResult } from "./cli";
+import { COMMAND } from "./command-process";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
 import { tenantWith } from "./scenario-tenant";

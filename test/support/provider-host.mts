@@ -6,18 +6,24 @@ import { skipPauses } from "./skipped-pauses.mts";
 
 /*
  * Runs providers one after the other in one process. Each is the built program, with all our modules loaded again, in
- * its own environment. Third-party modules are loaded only once, since they take most of the startup time.
+ * its own environment. Third-party modules are loaded only once, since they take most of the startup time. The plugin can
+ * also stay loaded: the next engine attaches to it.
  */
 
-/** A provider to run. */
-interface Begin {
-  readonly program: string;
-  readonly engine: string;
+/** A run of a provider. */
+interface Run {
   readonly environment: Readonly<Record<string, string>>;
-  /** The directory of our own modules. */
-  readonly ours: string;
   /** The pauses between two reads of a lagging list, in milliseconds; they are skipped. */
   readonly skippedPauses: readonly number[];
+}
+
+/** A program to load and run. */
+interface Program extends Run {
+  readonly program: string;
+  readonly engine: string;
+  /** The directory of our own modules. */
+  readonly ours: string;
+  readonly staysLoaded: boolean;
 }
 
 /** The number of event loop turns that closed handles may take to disappear. */
@@ -44,44 +50,64 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   return interval;
 }) as typeof startInterval;
 
-process.on("message", (message: Begin | { readonly end: true }) => {
+process.on("message", (message: Program | Run | { readonly end: true }) => {
   if ("end" in message) void end();
-  else begin(message);
+  else if ("program" in message) load(message);
+  else {
+    prepare(message);
+    process.send?.({ isReady: true });
+  }
 });
+// A loaded program would keep this process alive.
+process.on("disconnect", () => process.exit());
 
 const emitters: readonly NodeJS.EventEmitter[] = [process, process.stdin];
 const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(({ listener }) => listener)));
 const idle = underWay();
+let isLoaded = false;
 
-function begin({ program, engine, environment, ours, ...begin }: Begin): void {
-  skipPauses(begin.skippedPauses);
+function prepare({ environment, skippedPauses }: Run): void {
+  skipPauses(skippedPauses);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
+}
+
+function load({ program, engine, ours, staysLoaded, ...run }: Program): void {
+  prepare(run);
   process.argv = [process.execPath, program, engine];
   const require = createRequire(`${process.cwd()}/`);
   for (const file of Object.keys(require.cache)) {
     if (file === program || file.startsWith(ours)) delete require.cache[file];
   }
   require(program);
+  if (!staysLoaded) return;
+  isLoaded = true;
+  idle.set("TCPServerWrap", 1);
+  // Those of the program itself, not of a run.
+  intervals.clear();
 }
 
-/** Undoes the program's changes to the process, and reports what is still running. */
+/** Undoes the changes of the run to the process, or also of its program, and reports what is still running. */
 async function end(): Promise<void> {
-  const closed = [...servers].map((server) => promisify(server.close.bind(server))());
   for (const connection of connections) connection.destroy();
-  servers.clear();
   for (const interval of intervals) clearInterval(interval);
   intervals.clear();
+  if (!isLoaded) await unload();
+  for (let turns = 0; turns < TURNS && left().length > 0; turns++) await turn();
+  // Marks the end of the output, so that the reader attributes later lines to the next provider.
+  for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
+  process.send?.({ left: left() });
+}
+
+async function unload(): Promise<void> {
+  const closed = [...servers].map((server) => promisify(server.close.bind(server))());
+  servers.clear();
   for (const [at, emitter] of emitters.entries()) {
     for (const { event, listener } of listenersOf(emitter)) {
       if (!ownListeners[at]?.has(listener)) emitter.off(event, listener);
     }
   }
   await Promise.all(closed);
-  for (let turns = 0; turns < TURNS && left().length > 0; turns++) await turn();
-  // Marks the end of the output, so that the reader attributes later lines to the next provider.
-  for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
-  process.send?.({ left: left() });
 }
 
 function listenersOf(emitter: NodeJS.EventEmitter) {

@@ -17,8 +17,11 @@ export type TestProviderKind = "dynamic" | "native";
 export const PROVIDER_KIND: TestProviderKind =
   process.env["EMAIL_SECURITY_TEST_PROVIDER"] === "native" ? "native" : "dynamic";
 
-/** Whether each provider gets its own process, as with the engine, instead of only those that need one. */
-const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
+/**
+ * Which processes run the providers that need none of their own. `own`: each its own, as with the engine. `reloaded`:
+ * shared ones, which load each provider again. Default: shared ones, in which the plugin stays loaded.
+ */
+const PROCESSES = process.env["EMAIL_SECURITY_TEST_PROCESSES"];
 
 /** The native plugin as published: a single file. */
 export const PLUGIN = getBuildPath(
@@ -114,6 +117,7 @@ export class ProviderProcess implements AsyncDisposable {
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
     const printed: string[] = [];
     const started = new ProviderProcess(options, printed, await run(options, printed));
+    await started.#attach();
     if (options.isConfigured !== false) await started.configure();
     return started;
   }
@@ -161,6 +165,7 @@ export class ProviderProcess implements AsyncDisposable {
     this.#running = await run(this.#options, this.printed);
     this.#client = clientOf(this.#running);
     this.#hasServed = false;
+    await this.#attach();
     if (this.#options.isConfigured !== false) await this.configure();
   }
 
@@ -170,6 +175,15 @@ export class ProviderProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stop();
+  }
+
+  /** Has the engine of this run attach to a process that has served another one. */
+  async #attach(): Promise<void> {
+    const { nextEngine } = this.#running;
+    if (nextEngine === undefined) return;
+    const request = new provider.ProviderHandshakeRequest();
+    request.setEngineAddress(nextEngine);
+    await call((done) => this.#client.handshake(request, done));
   }
 
   async #stop(): Promise<void> {
@@ -186,7 +200,8 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
     engine = engineAddress(),
     hasRealPauses = false,
   } = options;
-  const start = { engine, environment, hasRealPauses, print: (line: string) => printed.push(line) };
+  const staysLoaded = providerKind === "native" && PROCESSES === undefined;
+  const start = { engine, environment, hasRealPauses, staysLoaded, print: (line: string) => printed.push(line) };
   if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
   const program = PROVIDERS[providerKind].program();
   if (!hasOwnProcess(options)) return await runInHost(program, start);
@@ -199,7 +214,7 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
  */
 function hasOwnProcess({ environment = {}, isConfigured = true, directory }: ProviderProcessOptions): boolean {
   return (
-    ALL_OWN ||
+    PROCESSES === "own" ||
     !isConfigured ||
     directory !== undefined ||
     !Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"))

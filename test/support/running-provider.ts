@@ -9,6 +9,8 @@ import { runEnvironment } from "./run-environment";
 /** A running provider that accepts calls. */
 export interface RunningProvider {
   readonly port: string;
+  /** The engine that must attach with a handshake, because the provider has served another one before. */
+  readonly nextEngine?: string;
   kill(signal: NodeJS.Signals): void;
   /** Ends the provider, whatever it is doing; resolves once nothing of it is left. */
   stop(): Promise<void>;
@@ -22,6 +24,8 @@ export interface ProviderStart {
   readonly print: (line: string) => void;
   /** Whether it waits between two reads of a lagging list. A process of its own always does. */
   readonly hasRealPauses: boolean;
+  /** Whether a shared process keeps the program loaded for the next run, as with `PULUMI_DEBUG_PROVIDERS`. */
+  readonly staysLoaded: boolean;
 }
 
 /** Starts a provider in its own process, as the engine does. */
@@ -40,25 +44,40 @@ const OURS = join(__dirname, "../../provider/");
 /** The idle hosts: each vitest worker has its own, shared by all its files. */
 const resting: Child[] = [];
 
+/** The idle hosts of the plugin, which stays loaded. */
+const loaded: { readonly host: Child; readonly port: string; readonly lastEngine: string }[] = [];
+
 /**
  * Runs a provider in a process that has run other providers before (`provider-host.mts`). The process reloads the
- * program and all of our modules in a tenth of the time that a new process takes. For tests of a provider, not of its
- * process.
+ * program and all of our modules in a tenth of the time that a new process takes, or keeps the program loaded. For
+ * tests of a provider, not of its process.
  */
-export async function runInHost(
-  program: string,
-  { engine, environment, print, hasRealPauses }: ProviderStart,
-): Promise<RunningProvider> {
+export async function runInHost(program: string, start: ProviderStart): Promise<RunningProvider> {
+  const { engine, environment, print, hasRealPauses, staysLoaded } = start;
+  const run = { environment: whole(environment), skippedPauses: hasRealPauses ? [] : lagPauses() };
+  // Only another engine's address makes the plugin discard the data of its last run.
+  const idle = loaded.findLastIndex(({ lastEngine }) => lastEngine !== engine);
+  const [attachable] = staysLoaded && idle !== -1 ? loaded.splice(idle, 1) : [];
+  if (attachable !== undefined) {
+    const { host, port } = attachable;
+    host.printTo(print);
+    if ((await host.answerTo(run)) === undefined) return await runInHost(program, start);
+    return { ...inHost(host, port, start), nextEngine: engine };
+  }
   const host = resting.pop() ?? newHost();
   const port = host.port(print);
-  const skippedPauses = hasRealPauses ? [] : lagPauses();
-  host.send({ program, engine, environment: whole(environment), ours: OURS, skippedPauses });
+  host.send({ ...run, program, engine, ours: OURS, staysLoaded });
+  return inHost(host, await port, start);
+}
+
+function inHost(host: Child, port: string, { engine, staysLoaded }: ProviderStart): RunningProvider {
   return {
-    port: await port,
+    port,
     kill: (signal) => host.kill(signal),
     async stop() {
-      if (await isFree(host)) resting.push(host);
-      else await host.end();
+      if (!(await isFree(host))) await host.end();
+      else if (staysLoaded) loaded.push({ host, port, lastEngine: engine });
+      else resting.push(host);
     },
   };
 }
@@ -111,6 +130,11 @@ class Child {
     const port = await Promise.race([found, this.#ended]);
     if (port !== undefined) return port;
     throw new Error(`the provider process ended with ${this.#process.exitCode}: ${lines.join("\n")}`);
+  }
+
+  /** Passes all lines on. */
+  printTo(print: (line: string) => void): void {
+    this.#take = print;
   }
 
   /** Resolves when both streams have shown this line; passes earlier lines on. */

@@ -1,7 +1,8 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { COMMAND, createCli } from "../../support/cli";
+import { createCli } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { createTestDirectory } from "../../support/test-directory";
 
 const run = promisify(execFile);

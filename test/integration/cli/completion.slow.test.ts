@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 
 /* The completion scripts, sourced by the real shells in a pseudo-terminal (from util-linux's `script`). */

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";
 import { tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";

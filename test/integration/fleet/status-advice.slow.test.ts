@@ -6,7 +6,8 @@ import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/s
 import { openJournalDatabase } from "../../../provider/rollout/database/open-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { COMMAND, runCli } from "../../support/cli";
+import { runCli } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";

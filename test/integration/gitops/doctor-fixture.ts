@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
 import { Canary } from "../../support/canary";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 

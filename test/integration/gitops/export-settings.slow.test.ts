@@ -12,7 +12,7 @@ import type { LifecycleContext } from "../../../provider/resources/lifecycle/lif
 import { vipEmployeeLifecycle } from "../../../provider/resources/lifecycle/vip-employee";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { startCommand } from "../../support/concurrent-commands";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { createRowHooks, type WireRow } from "../../support/intercept-rows";

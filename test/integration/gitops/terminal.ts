@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { vi } from "vitest";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 
 /** The `email-security` command in an interactive terminal of 80 columns. */
 export interface AtTerminal {

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "../../support/github/workflow-run";
 import { goTool } from "../../support/go-tool";
 import type { GitLabJob, Workflow } from "../../support/pipeline-files";

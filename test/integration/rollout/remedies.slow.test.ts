@@ -12,7 +12,7 @@ import type { TenantError } from "../../../provider/rollout/model/rollout-report
 import { buildTenantError } from "../../../provider/rollout/planning/tenant-error";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { createTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";

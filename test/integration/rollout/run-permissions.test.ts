@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { quoteShellWord } from "../../../provider/settings/shell-word";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
 import { unwrapError } from "../../support/unwrap-error";

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";

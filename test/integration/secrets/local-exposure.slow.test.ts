@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { COMMAND } from "../../support/cli";
+import { COMMAND } from "../../support/command-process";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { hasShell } from "../engine-setup/fake-toolchain";
 
