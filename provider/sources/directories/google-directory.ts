@@ -95,7 +95,7 @@ function addMember(people: GroupPeople, { id = "", email = "", type, status }: z
   people.add({
     mailbox: email,
     label: email || id,
-    isDisabled: status !== undefined && status !== "ACTIVE" && status !== "UNDEFINED",
+    isDisabled: status !== undefined && status !== "ACTIVE",
     isOutside: type === "EXTERNAL",
   });
 }
