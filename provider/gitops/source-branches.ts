@@ -11,9 +11,8 @@ import { listPushRemotes } from "./pull-request";
 export interface SourceFile {
   /** The name of the source. */
   readonly source: string;
-  /** Relative to the repository, as git names it. */
+  /** Relative to the repository, as git names it: `settings/sources/phish-feed.yaml`. */
   readonly path: string;
-  readonly text: string;
 }
 
 /** What a push of a source's file did. */
@@ -36,9 +35,14 @@ const BLOB_TRAILER = "Email-Security-Blob";
 /** The reason of a rejected push is compared. */
 const REASONS_IN_ENGLISH = { LC_ALL: "C" };
 
-/** Returns the branch on which changes of a source are proposed. */
-export function getSourceBranch(source: string): string {
-  return `${BRANCH_PREFIX}sync-${source}`;
+/**
+ * Returns the branch on which changes of a source are proposed. The directories of a larger repository may have sources of the same name,
+ * so their branches contain the directory.
+ */
+export function getSourceBranch({ source, path }: SourceFile): string {
+  const directory = path.replace(/^settings\/|\/?(?:settings\/)?sources\/[^/]*$/g, "");
+  const suffix = directory.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  return `${BRANCH_PREFIX}sync-${source}${suffix === "" ? "" : `-in-${suffix}`}`;
 }
 
 /**
@@ -74,10 +78,10 @@ export class SourceBranches {
    * @param repository the top directory of the repository.
    * @throws {GitError} (`ERR_GIT`) if there is no remote to push to, or it can't be read.
    */
-  static async fetch(repository: string, sources: readonly string[]): Promise<SourceBranches> {
+  static async fetch(repository: string, files: readonly SourceFile[]): Promise<SourceBranches> {
     const programs = createGitPrograms(repository, REASONS_IN_ENGLISH);
     const remote = await findPushRemote(programs, repository);
-    const branchRefs = sources.map((source) => `refs/heads/${getSourceBranch(source)}`);
+    const branchRefs = files.map((file) => `refs/heads/${getSourceBranch(file)}`);
     const listing = await programs.git(["ls-remote", "--symref", "--", remote, "HEAD", ...branchRefs]);
     if (listing.code !== 0)
       throw new GitError(`${describeRemote(remote)} can't be read. Nothing was pushed:\n${listing.reason}`);
@@ -112,14 +116,14 @@ export class SourceBranches {
   }
 
   /** Whether the remote has a branch for the source. */
-  has(source: string): boolean {
-    return this.#getTip(source) !== undefined;
+  has(file: SourceFile): boolean {
+    return this.#getTip(file) !== undefined;
   }
 
   /** Returns the text of a source's file on its branch; undefined if there is none. */
-  async readProposedText(source: string, path: string): Promise<string | undefined> {
-    const tip = this.#getTip(source);
-    return tip === undefined ? undefined : await this.#readText(tip, path);
+  async readProposedText(file: SourceFile): Promise<string | undefined> {
+    const tip = this.#getTip(file);
+    return tip === undefined ? undefined : await this.#readText(tip, file.path);
   }
 
   /**
@@ -148,17 +152,17 @@ export class SourceBranches {
    * @param message the message of the commit, without trailers.
    * @throws {GitError} (`ERR_GIT`) if git fails or the remote rejects the push. Nothing was pushed.
    */
-  async push(file: SourceFile, message: string): Promise<BranchUpdate> {
-    const { source, path, text } = file;
+  async push(file: SourceFile, text: string, message: string): Promise<BranchUpdate> {
+    const { path } = file;
     const blob = await this.#hash(path, text, ["-w"]);
     const baseBlob = await this.#findBlob(this.#baseCommit, path);
     if (blob === baseBlob) return { state: "unchanged" };
-    const tip = this.#getTip(source);
+    const tip = this.#getTip(file);
     if (tip === undefined) {
       await this.#pushCommit(file, blob, message, { parents: [this.#baseCommit], tip });
       return { state: "pushed" };
     }
-    const { others, lastOwn } = await this.#listCommits(tip, source, path);
+    const { others, lastOwn } = await this.#listCommits(tip, file);
     const tipBlob = await this.#findBlob(tip, path);
     const forkPoint = await this.#findForkPoint(tip);
     if (others === 0) {
@@ -185,8 +189,8 @@ export class SourceBranches {
     return { state: "added", others };
   }
 
-  #getTip(source: string): string | undefined {
-    return this.#tips.get(`refs/heads/${getSourceBranch(source)}`);
+  #getTip(file: SourceFile): string | undefined {
+    return this.#tips.get(`refs/heads/${getSourceBranch(file)}`);
   }
 
   #describeBase(): string {
@@ -200,8 +204,7 @@ export class SourceBranches {
    */
   async #listCommits(
     tip: string,
-    source: string,
-    path: string,
+    { source, path }: SourceFile,
   ): Promise<{ readonly others: number; readonly lastOwn: string | undefined }> {
     const trailers = [SOURCE_TRAILER, BLOB_TRAILER].map((key) => `%(trailers:key=${key},valueonly,separator=%x2C)`);
     const format = `--format=${["%H", "%P", ...trailers].join("%x09")}`;
@@ -271,9 +274,8 @@ export class SourceBranches {
     message: string,
     { parents, tip }: { readonly parents: readonly [string, ...string[]]; readonly tip: string | undefined },
   ): Promise<void> {
-    const { source } = file;
     const commit = await this.#commit(file, blob, message, parents);
-    const ref = `refs/heads/${getSourceBranch(source)}`;
+    const ref = `refs/heads/${getSourceBranch(file)}`;
     // The lease covers only this branch, and fails if anybody has pushed to it since it was read.
     const lease = `--force-with-lease=${ref}:${tip ?? ""}`;
     const result = await this.programs.git(["push", "--quiet", lease, "--", this.remote, `${commit}:${ref}`]);
@@ -282,7 +284,7 @@ export class SourceBranches {
       ? "Somebody has pushed to it in the meantime. Run the command again."
       : `The reason is below.\n${result.reason}`;
     throw new GitError(
-      `The branch ${getSourceBranch(source)} could not be pushed to ${describeRemote(this.remote)}. ${advice}`,
+      `The branch ${getSourceBranch(file)} could not be pushed to ${describeRemote(this.remote)}. ${advice}`,
     );
   }
 

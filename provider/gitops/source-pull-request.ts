@@ -6,6 +6,8 @@ import { type BranchUpdate, getSourceBranch, type SourceBranches, type SourceFil
 
 /** The change of a source that is proposed for review. */
 export interface SourceProposal extends SourceFile {
+  /** The new text of the file. */
+  readonly text: string;
   /** The title of the pull request, and of the commit. */
   readonly title: string;
   /** The description of the pull request, in Markdown. */
@@ -45,13 +47,13 @@ interface OpenPullRequest {
  * @throws {GitError} (`ERR_GIT`) if the branch can't be pushed.
  */
 export async function proposeSourceChange(branches: SourceBranches, proposal: SourceProposal): Promise<ProposalResult> {
-  const { source, title, description } = proposal;
+  const { source, text, title, description } = proposal;
   const { remote, base } = branches;
-  const update = await branches.push(proposal, title);
-  const result = { source, branch: getSourceBranch(source), remote, base, update };
-  if (update.state === "conflict" || (update.state === "unchanged" && !branches.has(source))) return result;
-  const text = update.state === "unchanged" ? describeUnneeded(base) : description;
-  const pullRequest = await submitPullRequest(branches, result, { title, body: text });
+  const update = await branches.push(proposal, text, title);
+  const result = { source, branch: getSourceBranch(proposal), remote, base, update };
+  if (update.state === "conflict" || (update.state === "unchanged" && !branches.has(proposal))) return result;
+  const body = update.state === "unchanged" ? describeUnneeded(base) : description;
+  const pullRequest = await submitPullRequest(branches, result, { title, body });
   return pullRequest === undefined ? result : { ...result, pullRequest };
 }
 

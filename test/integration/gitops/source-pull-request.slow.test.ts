@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { SourceBranches } from "../../../provider/gitops/source-branches";
+import { getSourceBranch, SourceBranches } from "../../../provider/gitops/source-branches";
 import {
   describeProposal,
   type ProposalResult,
@@ -13,6 +13,7 @@ import { createSettingsDirectory, type SettingsDirectory } from "../../support/s
 import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
 
 const PATH = "settings/sources/phish-feed.yaml";
+const FILE = { source: "phish-feed", path: PATH };
 const BRANCH = "email-security/sync-phish-feed";
 const DECLARING = "version: 1\nsources: {}\n";
 const linesOf = (...values: string[]): string =>
@@ -53,13 +54,12 @@ class Project implements Disposable {
   }
 
   async propose(text: string, description = "Report", repository = this.repository.path): Promise<ProposalResult> {
-    const branches = await SourceBranches.fetch(repository, ["phish-feed"]);
+    const branches = await SourceBranches.fetch(repository, [FILE]);
     return await this.submit(branches, text, description);
   }
 
   async submit(branches: SourceBranches, text: string, description = "Report"): Promise<ProposalResult> {
-    const file = { source: "phish-feed", path: PATH, text };
-    return await proposeSourceChange(branches, { ...file, title: "Sync phish-feed", description });
+    return await proposeSourceChange(branches, { ...FILE, text, title: "Sync phish-feed", description });
   }
 
   /** Runs git at the remote. */
@@ -207,7 +207,7 @@ it.each(["the proposed file", "another file"])("keeps a commit that a person ame
 it("doesn't overwrite a push that arrives after it read the branch", async () => {
   using project = new Project().installGh();
   await project.propose(linesOf("evil.example"));
-  const branches = await SourceBranches.fetch(project.repository.path, ["phish-feed"]);
+  const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   project.asPerson(BRANCH, (clone) => clone.write("other.md", "x\n"));
   await expect(project.submit(branches, linesOf("bad.example"))).rejects.toThrow(
     `The branch ${BRANCH} could not be pushed to the remote origin. Somebody has pushed to it in the meantime. Run the command again.`,
@@ -217,7 +217,7 @@ it("doesn't overwrite a push that arrives after it read the branch", async () =>
 
 it("doesn't overwrite a branch that is created after it read the remote", async () => {
   using project = new Project().installGh();
-  const branches = await SourceBranches.fetch(project.repository.path, ["phish-feed"]);
+  const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   project.remoteGit("branch", BRANCH, "main");
   await expect(project.submit(branches, linesOf("bad.example"))).rejects.toThrow("in the meantime");
   expect(project.commits).toEqual([]);
@@ -323,7 +323,7 @@ it("leaves nothing behind when a hook rejects the push", async () => {
 
 it("rejects a settings file that differs from the base branch", async () => {
   using project = new Project().installGh();
-  const branches = await SourceBranches.fetch(project.repository.path, ["phish-feed"]);
+  const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   await branches.assertSameAsBase(["settings/acme.yaml", PATH]);
   project.repository.write("settings/acme.yaml", `${DECLARING}# mine\n`);
   await expect(branches.assertSameAsBase(["settings/acme.yaml"])).rejects.toThrow(
@@ -334,7 +334,17 @@ it("rejects a settings file that differs from the base branch", async () => {
 
 it("reports that there is no remote", async () => {
   using repository = settingsRepository({ "settings.yaml": DECLARING });
-  await expect(SourceBranches.fetch(repository.path, ["phish-feed"])).rejects.toThrow(
+  await expect(SourceBranches.fetch(repository.path, [FILE])).rejects.toThrow(
     "Nothing was pushed: this repository has no remote.",
   );
+});
+
+it.each([
+  ["email-security/sync-feed", "settings/sources/feed.yaml"],
+  ["email-security/sync-feed", "sources/feed.yaml"],
+  ["email-security/sync-feed-in-infra-my-mail", "infra/my mail/settings/sources/feed.yaml"],
+  ["email-security/sync-feed-in-acme", "settings/acme/sources/feed.yaml"],
+  ["email-security/sync-feed-in-mail", "mail/sources/feed.yaml"],
+])("uses the branch %s for %s", (branch, path) => {
+  expect(getSourceBranch({ source: "feed", path })).toBe(branch);
 });
