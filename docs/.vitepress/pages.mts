@@ -59,6 +59,7 @@ const GROUPS: Readonly<Record<string, readonly Group[]>> = {
       ],
     },
     { title: "Existing tenants", names: ["adopt-an-existing-tenant", "import-with-pulumi-import"] },
+    { title: "Directories and feeds", names: ["follow-a-threat-feed", "schedule-syncs"] },
     {
       title: "Review and policies",
       names: [
