@@ -8,6 +8,7 @@ import { findPolicyViolations } from "./policy";
 import { inspectSettings, type SettingsReadOptions, type SettingsReadResult } from "./read-settings";
 import { findReviewProblems } from "./reviews";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
+import { findSourceProblems } from "./source-checks";
 
 export interface LintResult extends Omit<SettingsReadResult, "includedAt"> {
   /** Whether a mistake prevented further checks: risks, duplicates, policy. */
@@ -45,6 +46,7 @@ export function checkSettings(settings: Settings): Finding[] {
     ...findReviewProblems(settings),
     ...findAcceptedRisks(settings),
     ...findUnknownScopes(settings),
+    ...findSourceProblems(settings),
   ];
 }
 
