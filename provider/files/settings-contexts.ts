@@ -4,7 +4,7 @@ import { findIncludingFiles, resolveSettingsFiles } from "./lint-files";
 import { inspectSettings } from "./read-settings";
 import { createFileReader } from "./read-source";
 import type { Settings } from "./settings-model";
-import { createCachingYamlReader } from "./yaml-source";
+import type { YamlReader } from "./yaml-source";
 
 /**
  * Reads the settings files that no other file includes: one per tenant. A generated file that doesn't exist yet counts as empty, because its
@@ -13,13 +13,16 @@ import { createCachingYamlReader } from "./yaml-source";
  * @param paths files and directories. Default if empty: the directory `settings`, or else `settings.yaml`.
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) if a file can't be read as a whole.
  */
-export function readTopLevelSettings(paths: readonly string[], today: string): Settings[] {
+export function readTopLevelSettings(
+  paths: readonly string[],
+  { today, readYaml }: { readonly today: string; readonly readYaml: YamlReader },
+): Settings[] {
   const named = resolveSettingsFiles(paths);
   // A file in `sources` is usually included by another one, so that reading that one is enough.
   const candidates = [...named, ...findIncludingFiles(named.map((file) => resolve(file)))].sort(
     (one, other) => Number(isInSources(one)) - Number(isInSources(other)),
   );
-  const options = { today, cache: new Map(), readYaml: createCachingYamlReader(), shouldCrossCheck: false };
+  const options = { today, cache: new Map(), readYaml, shouldCrossCheck: false };
   const settingsByPath = new Map<string, Settings>();
   const included = new Set<string>();
   for (const file of candidates) {

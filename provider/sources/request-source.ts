@@ -140,7 +140,12 @@ function describeStatus(status: number, name: string): string {
 }
 
 function fail({ name, environment }: SourceContext, reason: string, options?: ErrorOptions): SourceError {
-  const secrets = (["TOKEN", "HEADER"] as const).map((kind) => environment[formatSourceVariable(name, kind)] ?? "");
+  const header = environment[formatSourceVariable(name, "HEADER")] ?? "";
+  const secrets = [
+    environment[formatSourceVariable(name, "TOKEN")] ?? "",
+    header,
+    header.replace(/^[^:]*:\s*/, "").trim(),
+  ];
   return new SourceError(maskSecrets(secrets, `The source ${name} can't be read. ${reason}`), options);
 }
 

@@ -4,7 +4,7 @@ import { isFinding, readSource } from "../files/read-source";
 import type { SettingsFile } from "../files/settings-schema";
 import { getValueSortKey } from "../files/sort-key";
 import type { ElementSeen, SourceRecord } from "../files/source-schema";
-import { readYaml } from "../files/yaml-source";
+import type { YamlReader } from "../files/yaml-source";
 import { formatYamlText } from "../files/yaml-text";
 import { quote } from "../settings/text";
 import { SourceError } from "./source-reading";
@@ -78,8 +78,8 @@ function formatMapping(pairs: readonly (readonly [string, unknown])[]): string {
  */
 export function parseSourceFile(
   text: string,
-  file: string,
-  name: string,
+  { file, name }: { readonly file: string; readonly name: string },
+  readYaml: YamlReader,
 ): Pick<SourceFile, "record" | "elements"> & { readonly section: SourceSection | undefined } {
   const source = readSource(file, { readFile: () => text, readYaml }, undefined);
   const { content, findings } = isFinding(source)

@@ -4,6 +4,7 @@ import type { ChangedFile } from "../files/edit-files";
 import { createFileReader } from "../files/read-source";
 import { readTopLevelSettings } from "../files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../files/source-schema";
+import { createCachingYamlReader, type YamlReader } from "../files/yaml-source";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { findNearestName } from "../settings/nearest-name";
 import { omitUndefined } from "../settings/omit-undefined";
@@ -42,13 +43,14 @@ export interface SyncedSource {
  * @throws {SourceError} (`ERR_SOURCE`) if no source is declared, or an unknown one is named.
  */
 export async function syncSources({ files, names, ...options }: SyncOptions): Promise<SyncedSource[]> {
-  const targets = listSources(readTopLevelSettings(files, options.today));
+  const readYaml = createCachingYamlReader();
+  const targets = listSources(readTopLevelSettings(files, { today: options.today, readYaml }));
   assertKnownNames(targets, names);
   const index = new DeclarationIndex(targets);
   const results: SyncedSource[] = [];
   for (const target of targets) {
     const isSelected = names === undefined || names.includes(target.name);
-    const synced = isSelected ? await syncSource(target, index, options) : undefined;
+    const synced = isSelected ? await syncSource(target, index, { ...options, readYaml }) : undefined;
     index.claim(target, synced?.values ?? listGeneratedValues(target));
     if (synced !== undefined) results.push(synced.result);
   }
@@ -80,13 +82,15 @@ interface SyncOutcome {
   readonly values: readonly string[];
 }
 
-type RunOptions = Omit<SyncOptions, "files" | "names">;
+interface RunOptions extends Omit<SyncOptions, "files" | "names"> {
+  readonly readYaml: YamlReader;
+}
 
 async function syncSource(target: SourceTarget, index: DeclarationIndex, options: RunOptions): Promise<SyncOutcome> {
   let known: readonly SourceElement[] = [];
   try {
     const before = readGeneratedFile(target);
-    const previous = before === undefined ? undefined : parseSourceFile(before, target.file, target.name);
+    const previous = before === undefined ? undefined : parseSourceFile(before, target, options.readYaml);
     known = previous?.elements ?? [];
     assertAllowFrom(target);
     const reading = await readSourceItems(target.source, buildContext(target, previous?.record, options));
