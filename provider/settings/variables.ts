@@ -29,6 +29,7 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "PLAN_FIRST",
   "ROLLOUT",
   "SERVICES",
+  "SOURCES",
   "TENANTS",
   "TENANT_FINGERPRINT",
   "TENANT_IDENTITY",

@@ -1,0 +1,25 @@
+import { assertFeatureInstalled } from "../../settings/optional-features";
+import type { SourceContext, SourceReading } from "../source-reading";
+
+/** A group in an LDAP directory. */
+export interface LdapGroup {
+  readonly url: string;
+  readonly base: string;
+  /** The group's `cn`, or its distinguished name. */
+  readonly group: string;
+  /** The attribute with the mailbox. Default: `mail`. */
+  readonly mailAttribute?: string | undefined;
+}
+
+/**
+ * Reads the members of a group and of its nested groups.
+ *
+ * @throws {MissingPackageError} if `ldapts` is not installed.
+ * @throws {SourceError} if the group can't be read completely.
+ */
+export async function readLdap(source: LdapGroup, context: SourceContext): Promise<SourceReading> {
+  assertFeatureInstalled("ldap");
+  context.signal.throwIfAborted();
+  const { readLdapGroup } = await import("./ldap-reader.js");
+  return await readLdapGroup(source, context);
+}
