@@ -9,6 +9,8 @@ export interface MergeInput {
   readonly source: SourceDeclaration;
   /** The elements of the generated file; empty if there is no file. */
   readonly previous: readonly SourceElement[];
+  /** The elements of a change that waits for its review. Their dates stay, so that the review doesn't start again each day. */
+  readonly proposed?: ReadonlyMap<string, SourceElement>;
   /** The day (UTC) of the last sync that changed the file. */
   readonly lastSync: string | undefined;
   /** The names of the present items, by value in canonical form. */
@@ -42,6 +44,10 @@ export interface MergeResult {
  */
 export function mergeSource(input: MergeInput): MergeResult {
   const { source, previous, lastSync, present, isRejected, today } = input;
+  const getProposedExpiry = (value: string): unknown => {
+    const proposed = input.proposed?.get(value);
+    return proposed?.seen?.last === undefined ? proposed?.fields["expires"] : undefined;
+  };
   const term = getTerm(source);
   const elements: SourceElement[] = [];
   const left: string[] = [];
@@ -54,7 +60,8 @@ export function mergeSource(input: MergeInput): MergeResult {
     const { value, seen, fields } = element;
     known.add(value);
     if (present.has(value)) {
-      const expires = getExpiry(term, today, seen?.last === undefined ? fields["expires"] : undefined);
+      const before = seen?.last === undefined ? fields["expires"] : undefined;
+      const expires = getExpiry(term, today, [before, getProposedExpiry(value)]);
       if (seen?.last !== undefined) returned.push(value);
       else if (expires !== fields["expires"] && fields["expires"] !== undefined) renewed += 1;
       elements.push(buildElement(input, value, expires, element));
@@ -79,7 +86,10 @@ export function mergeSource(input: MergeInput): MergeResult {
     elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? last, last } });
   }
   const added = [...present.keys()].filter((value) => !known.has(value));
-  for (const value of added) elements.push(buildElement(input, value, getExpiry(term, today, undefined), undefined));
+  for (const value of added) {
+    const expires = getExpiry(term, today, [getProposedExpiry(value)]);
+    elements.push(buildElement(input, value, expires, undefined));
+  }
   const blocker = findBlocker(input, leaving);
   return { elements, added, left, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
 }
@@ -90,16 +100,19 @@ function getTerm(source: SourceDeclaration): number | "never" | undefined {
   return expires === undefined || expires === "never" ? expires : (parseTermDays(expires) ?? 0);
 }
 
-function getExpiry(term: number | "never" | undefined, today: string, before: unknown): string | undefined {
+/** Returns the first of the earlier expiry dates that is in the first half of the term; otherwise the date after a whole term. */
+function getExpiry(term: number | "never" | undefined, today: string, earlier: readonly unknown[]): string | undefined {
   if (typeof term !== "number") return term;
   const latest = addDays(today, term);
-  if (typeof before !== "string" || before === "never" || before > latest) return latest;
-  const daysLeft = (Date.parse(before) - Date.parse(today)) / DAY_MS;
-  return daysLeft * 2 < term ? latest : before;
+  const isCurrent = (day: unknown): day is string => {
+    if (typeof day !== "string" || day === "never" || day > latest) return false;
+    return ((Date.parse(day) - Date.parse(today)) / DAY_MS) * 2 >= term;
+  };
+  return earlier.find(isCurrent) ?? latest;
 }
 
 function buildElement(
-  { name, source, hasNames, present, today }: MergeInput,
+  { name, source, hasNames, present, proposed, today }: MergeInput,
   value: string,
   expires: string | undefined,
   previous: SourceElement | undefined,
@@ -113,7 +126,7 @@ function buildElement(
   return {
     value,
     fields: { ...previous?.fields, comment: text, ticket, owner, expires, scope },
-    seen: { first: previous?.seen?.first ?? today },
+    seen: { first: previous?.seen?.first ?? proposed?.get(value)?.seen?.first ?? today },
   };
 }
 

@@ -38,6 +38,17 @@ const sourceReportSchema = jsonObject({
   rejected: itemGroups("Values that a source may not declare, by reason."),
   skipped: itemGroups("Items of the source that can't be declared, by reason."),
   notes: valuesField("What to know before the change is merged."),
+  proposal: jsonObject({
+    branch: jsonTextField("The branch at the remote."),
+    state: z
+      .enum(["unchanged", "current", "pushed", "added", "conflict"])
+      .describe(
+        "unchanged: the base branch has the same content. current: the branch has it already. pushed: the branch was created or rebuilt. added: a commit was added after the commits of other people. conflict: other people changed the same lines, and nothing was pushed.",
+      ),
+    url: jsonTextField("The open pull or merge request.").exactOptional(),
+  })
+    .describe("With --pr: the change that is proposed for review.")
+    .exactOptional(),
 });
 
 /** The output of `sync --format json`. */

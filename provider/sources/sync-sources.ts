@@ -26,11 +26,15 @@ export interface SyncOptions {
   readonly signal: AbortSignal;
   /** The day (UTC). */
   readonly today: string;
+  /** Returns the texts of generated files that wait for their review, by path. Default: none. */
+  readonly readProposedTexts?: (targets: readonly SourceTarget[]) => Promise<ReadonlyMap<string, string>>;
 }
 
 /** The outcome for one source. Nothing is written. */
 export interface SyncedSource {
   readonly report: SourceReport;
+  /** The text of the generated file; undefined if the source is blocked. */
+  readonly text?: string;
   /** The changed file; undefined if nothing changes. */
   readonly change?: ChangedFile;
 }
@@ -42,15 +46,24 @@ export interface SyncedSource {
  * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) if the settings can't be read.
  * @throws {SourceError} (`ERR_SOURCE`) if no source is declared, or an unknown one is named.
  */
-export async function syncSources({ files, names, ...options }: SyncOptions): Promise<SyncedSource[]> {
+export async function syncSources({
+  files,
+  names,
+  readProposedTexts,
+  ...options
+}: SyncOptions): Promise<SyncedSource[]> {
   const readYaml = createCachingYamlReader();
   const targets = listSources(readTopLevelSettings(files, { today: options.today, readYaml }));
   assertKnownNames(targets, names);
+  const isSelected = ({ name }: SourceTarget): boolean => names === undefined || names.includes(name);
+  const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
   const index = new DeclarationIndex(targets);
   const results: SyncedSource[] = [];
   for (const target of targets) {
-    const isSelected = names === undefined || names.includes(target.name);
-    const synced = isSelected ? await syncSource(target, index, { ...options, readYaml }) : undefined;
+    const proposedText = proposedTexts.get(target.file);
+    const synced = isSelected(target)
+      ? await syncSource(target, index, { ...options, readYaml, proposedText })
+      : undefined;
     index.claim(target, synced?.values ?? listGeneratedValues(target));
     if (synced !== undefined) results.push(synced.result);
   }
@@ -82,8 +95,9 @@ interface SyncOutcome {
   readonly values: readonly string[];
 }
 
-interface RunOptions extends Omit<SyncOptions, "files" | "names"> {
+interface RunOptions extends Omit<SyncOptions, "files" | "names" | "readProposedTexts"> {
   readonly readYaml: YamlReader;
+  readonly proposedText: string | undefined;
 }
 
 async function syncSource(target: SourceTarget, index: DeclarationIndex, options: RunOptions): Promise<SyncOutcome> {
@@ -95,9 +109,11 @@ async function syncSource(target: SourceTarget, index: DeclarationIndex, options
     assertAllowFrom(target);
     const reading = await readSourceItems(target.source, buildContext(target, previous?.record, options));
     assertCurrent(target, previous, reading);
-    const merged = mergeReading(target, index, known, previous?.record, reading, options.today);
+    const proposed = parseProposedFile(target, options);
+    const merged = mergeReading(target, index, { previous, proposed, reading, today: options.today });
     if (merged.blocker !== undefined) throw new SourceError(merged.blocker);
-    return buildOutcome(target, { before, previous, reading, merged, today: options.today });
+    const { proposedText, today } = options;
+    return buildOutcome(target, { before, previous, proposed, proposedText, reading, merged, today });
   } catch (error) {
     options.signal.throwIfAborted();
     if (!(error instanceof EmailSecurityError)) throw error;
@@ -108,6 +124,17 @@ async function syncSource(target: SourceTarget, index: DeclarationIndex, options
       },
       values: known.map(({ value }) => value),
     };
+  }
+}
+
+/** A file that people broke on its branch is ignored: the host shows the conflict. */
+function parseProposedFile(target: SourceTarget, { proposedText, readYaml }: RunOptions): PreviousFile {
+  if (proposedText === undefined) return undefined;
+  try {
+    return parseSourceFile(proposedText, target, readYaml);
+  } catch (error) {
+    if (error instanceof SourceError) return undefined;
+    throw error;
   }
 }
 
@@ -172,12 +199,15 @@ type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
 function mergeReading(
   target: SourceTarget,
   index: DeclarationIndex,
-  previous: readonly SourceElement[],
-  record: SourceRecord | undefined,
-  reading: SourceReading | "not-modified",
-  today: string,
+  {
+    previous: previousFile,
+    proposed,
+    reading,
+    today,
+  }: Pick<OutcomeParts, "previous" | "proposed" | "reading" | "today">,
 ): AssessedMerge {
   const { name, source } = target;
+  const { elements: previous = [], record } = previousFile ?? {};
   const isUnmodified = reading === "not-modified";
   const items = isUnmodified ? previous.filter(({ seen }) => seen?.last === undefined) : reading.items;
   const accepted = new Set(
@@ -200,6 +230,9 @@ function mergeReading(
     source,
     name,
     previous,
+    ...(proposed === undefined
+      ? {}
+      : { proposed: new Map(proposed.elements.map((element) => [element.value, element])) }),
     lastSync: record?.synced,
     present: names,
     hasNames: !isUnmodified,
@@ -212,12 +245,15 @@ function mergeReading(
 interface OutcomeParts {
   readonly before: string | undefined;
   readonly previous: PreviousFile;
+  readonly proposed: PreviousFile;
+  readonly proposedText: string | undefined;
   readonly reading: SourceReading | "not-modified";
   readonly merged: AssessedMerge;
   readonly today: string;
 }
 
-function buildOutcome(target: SourceTarget, { before, previous, reading, merged, today }: OutcomeParts): SyncOutcome {
+function buildOutcome(target: SourceTarget, parts: OutcomeParts): SyncOutcome {
+  const { before, previous, proposed, proposedText, reading, merged, today } = parts;
   const { source, name } = target;
   const { elements, blocker: _blocker, ...changes } = merged;
   const keepsVips = source.into === "vips" && !isExcluding(target);
@@ -245,13 +281,16 @@ function buildOutcome(target: SourceTarget, { before, previous, reading, merged,
     elements: elements.length,
     notes: listNotes(target, merged, keepsVips),
   };
+  const isProposed = proposed !== undefined && format({ ...proposed.record, name, kind: source.kind }) === proposedText;
+  const after = isProposed ? proposedText : format(record);
   const change: ChangedFile = {
     file: target.file,
     before: before ?? "",
-    after: format(record),
+    after,
     ...(before === undefined ? { action: "make" } : {}),
   };
-  return { result: isUnchanged ? { report } : { report, change }, values: elements.map(({ value }) => value) };
+  const result = isUnchanged ? { report, text: before } : { report, text: after, change };
+  return { result, values: elements.map(({ value }) => value) };
 }
 
 /** Whether leaving the source excludes a VIP permanently. */

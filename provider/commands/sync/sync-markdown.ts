@@ -9,11 +9,11 @@ const MAX_VALUES = 200;
 
 /** Renders the report for a pull request or a job summary. Names and values from outside become code spans. */
 export function renderSyncMarkdown({ sources }: SyncReport): string {
-  return sources.map(renderSourceMarkdown).join("\n");
+  return sources.map((source) => renderSourceMarkdown(source)).join("\n");
 }
 
 /** Renders the report of one source. */
-export function renderSourceMarkdown(source: SourceReport): string {
+export function renderSourceMarkdown(source: SourceReport, maxValues = MAX_VALUES): string {
   const { name, kind, file, declaredIn, line, problem, notes } = source;
   return [
     `### ${formatMarkdownCode(name)}`,
@@ -26,15 +26,15 @@ export function renderSourceMarkdown(source: SourceReport): string {
       ? []
       : [`**${escapeMarkdown(problem.message)}** (${formatMarkdownCode(problem.code)})`, ""]),
     ...notes.flatMap((note) => [`**${escapeMarkdown(note)}**`, ""]),
-    ...listValueGroups(source).map(({ title, values }) => renderValues(title, values)),
+    ...listValueGroups(source).map(({ title, values }) => renderValues(title, values, maxValues)),
     ...renderGroups("Rejected", source.rejected),
     ...renderGroups("Skipped", source.skipped),
   ].join("\n");
 }
 
-function renderValues(title: string, values: readonly string[]): string {
-  const lines = values.slice(0, MAX_VALUES).map((value) => `- ${formatMarkdownCode(value, 100)}`);
-  const hidden = values.length - MAX_VALUES;
+function renderValues(title: string, values: readonly string[], maxValues: number): string {
+  const lines = values.slice(0, maxValues).map((value) => `- ${formatMarkdownCode(value, 100)}`);
+  const hidden = values.length - maxValues;
   if (hidden > 0) lines.push(`- … and ${hidden.toLocaleString("en-US")} more`);
   return renderMarkdownDetails(`${title} (${values.length.toLocaleString("en-US")})`, `${lines.join("\n")}\n`, true);
 }
