@@ -8,7 +8,7 @@ import { createCachingYamlReader, type YamlReader } from "../files/yaml-source";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { findNearestName } from "../settings/nearest-name";
 import { omitUndefined } from "../settings/omit-undefined";
-import { isPrintable, quote } from "../settings/text";
+import { formatFirst, isPrintable, quote } from "../settings/text";
 import { assessItems } from "./assess-items";
 import { collectOwnDomains, collectVips, DeclarationIndex, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
@@ -300,7 +300,7 @@ function isExcluding({ source, tenants }: SourceTarget): boolean {
     : tenants.some(({ lists }) => lists.vips?.onDelete === "exclude");
 }
 
-function listNotes(target: SourceTarget, { removed }: MergeResult, keepsVips: boolean): string[] {
+function listNotes(target: SourceTarget, { added, removed }: MergeResult, keepsVips: boolean): string[] {
   const { name, source, tenants, file } = target;
   const notes: string[] = [];
   if (source.into === "vips" && removed.length > 0) {
@@ -308,6 +308,17 @@ function listNotes(target: SourceTarget, { removed }: MergeResult, keepsVips: bo
       keepsVips
         ? "A removed VIP is only forgotten (onDelete: keep): the mailbox stays a VIP at the tenant until somebody removes it there."
         : "A removed VIP is excluded permanently (onDelete: exclude): the service's automatic detection never makes the mailbox a VIP again.",
+    );
+  }
+  const ownDomains = collectOwnDomains(target);
+  // The service rejects them, but has no request that only asks.
+  const outsiders =
+    source.into === "vips" && ownDomains.names.length > 0
+      ? added.filter((email) => ownDomains.holding(email.slice(email.lastIndexOf("@") + 1)) === undefined)
+      : [];
+  if (outsiders.length > 0) {
+    notes.push(
+      `Not a mailbox of your own domains, so the service may reject it as not in the organization: ${formatFirst(outsiders, String)}.`,
     );
   }
   if (tenants.some(({ files }) => !files.includes(file))) {

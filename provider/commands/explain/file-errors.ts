@@ -47,7 +47,7 @@ export const FILE_ERRORS = {
     means:
       "A directory or feed can't be read, or its content can't be trusted, so the generated file of this source is unchanged. Other sources are synced.",
     example:
-      "The source phish-feed can't be read. It answered with a web page instead of a list, maybe a login or an error page. Check its address and credentials.",
+      'This run may not read "https://feeds.example/domains.txt" for the source phish-feed. If the address is correct, allow it where the run is started: EMAIL_SECURITY_SOURCES=phish-feed=https://feeds.example/',
     causes: [
       "the run doesn't allow the address: `EMAIL_SECURITY_SOURCES` doesn't list it for this source",
       "missing or expired credentials, a redirect to a login, or a wrong address",

@@ -5,7 +5,7 @@ import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { parseDate } from "../../cli/plan-options";
+import { createTodayOption } from "../../cli/plan-options";
 import type { SourceProposals } from "../../gitops/source-proposals";
 import type { SourceTarget } from "../../sources/declared-sources";
 import type { SyncedSource } from "../../sources/sync-sources";
@@ -26,12 +26,12 @@ interface SyncCommandOptions extends OutputOptions<(typeof FORMATS)[number]> {
 export function createSyncCommand(): Command {
   return addHelp(
     addOutputOptions(new Command("sync"), FORMATS)
-      .description("Bring the members of directories and the entries of feeds into settings files, to be reviewed")
+      .description("Import the members of directories and the entries of feeds into settings files, for review")
       .argument(
         "[files...]",
         "Settings files, or directories that contain them (default: the directory settings, or settings.yaml)",
       )
-      .option("--source <name...>", "Sync only these sources")
+      .option("--source <name...>", "Select only these sources")
       .option("--check", "Write nothing, and exit with 2 if a file would change")
       .addOption(
         new Option(
@@ -39,7 +39,7 @@ export function createSyncCommand(): Command {
           "Write nothing here, and propose the changes of each source as a pull or merge request, with gh or glab; if neither is installed, print the address to open one",
         ).conflicts("check"),
       )
-      .option("--today <date>", "Sync as of this day (default: today, UTC)", parseDate)
+      .addOption(createTodayOption())
       .action(wrapAction(runSyncCommand)),
     {
       examples: [

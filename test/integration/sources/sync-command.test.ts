@@ -30,7 +30,10 @@ sources:
 
 it("writes, checks and reports with the documented exit codes", async () => {
   using directory = createRepository();
-  const environment = { EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/` };
+  const environment = {
+    EMAIL_SECURITY_SOURCES: `phish=${feed.origin}/`,
+    EMAIL_SECURITY_SOURCE_PHISH_TOKEN: "canary-token",
+  };
   const run = (...args: string[]) =>
     emailSecurity(directory.path, ["sync", "--today", "2026-11-29", ...args], environment);
   feed.list(["evil.example"]);
@@ -58,6 +61,8 @@ it("writes, checks and reports with the documented exit codes", async () => {
   expect(await run()).toMatchObject({ code: 0 });
   expect(statSync(directory.at(GENERATED)).mtimeMs).toBe(before);
   expect(await emailSecurity(directory.path, ["lint", "--today", "2026-11-29"])).toMatchObject({ code: 0 });
+
+  expect(feed.requests.at(-1)?.headers.authorization).toBe("Bearer canary-token");
 
   feed.answer = (_request, response) => response.writeHead(403).end();
   directory.write("people.csv", "Mail\njane@acme.example\n");

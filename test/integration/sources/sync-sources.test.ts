@@ -163,6 +163,32 @@ deny:
     ]);
   });
 
+  it("says what it means that people leave or join", async () => {
+    using directory = createSettingsDirectory({
+      ".git/HEAD": "",
+      "staff.csv": "Mail\njane@acme.example\nlena@acme.example\n",
+      "settings/acme.yaml": `version: 1
+include: [sources/staff.yaml]
+ownDomains: [acme.example]
+sources:
+  staff: { kind: csv, file: ../staff.csv, into: vips }
+`,
+    });
+    expect((await sync(directory)).notes).toEqual([]);
+    directory.write("staff.csv", "Mail\njane@acme.example\nguest@partner.example\n");
+    const { removed, notes } = await sync(directory);
+    expect(removed).toEqual(["lena@acme.example"]);
+    expect(notes).toEqual([
+      expect.stringMatching(/^A removed VIP is only forgotten/),
+      expect.stringMatching(/reject it as not in the organization: guest@partner\.example\.$/),
+    ]);
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("into: vips", "into: vips, onDelete: exclude"));
+    directory.write("staff.csv", "Mail\njane@acme.example\n");
+    expect((await sync(directory)).notes).toEqual([expect.stringMatching(/^A removed VIP is excluded permanently/)]);
+    expect(readFileSync(directory.at("settings/sources/staff.yaml"), "utf8")).not.toContain("onDelete");
+  });
+
   it("never writes over a file of a person", async () => {
     using directory = createRepository();
     directory.write(GENERATED, "version: 1\ndeny: [mine.example]\n");
