@@ -10,7 +10,7 @@ import { findNearestName } from "../settings/nearest-name";
 import { omitUndefined } from "../settings/omit-undefined";
 import { formatFirst, isPrintable, quote } from "../settings/text";
 import { assessItems } from "./assess-items";
-import { collectOwnDomains, collectVips, DeclarationIndex, listSources, type SourceTarget } from "./declared-sources";
+import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
 import { readSourceItems } from "./readers";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
@@ -46,7 +46,7 @@ export async function syncSources({ files, names, ...options }: SyncOptions): Pr
   const readYaml = createCachingYamlReader();
   const targets = listSources(readTopLevelSettings(files, { today: options.today, readYaml }));
   assertKnownNames(targets, names);
-  const index = new DeclarationIndex(targets);
+  const index = new DeclarationLookup(targets);
   const results: SyncedSource[] = [];
   for (const target of targets) {
     const isSelected = names === undefined || names.includes(target.name);
@@ -86,7 +86,7 @@ interface RunOptions extends Omit<SyncOptions, "files" | "names"> {
   readonly readYaml: YamlReader;
 }
 
-async function syncSource(target: SourceTarget, index: DeclarationIndex, options: RunOptions): Promise<SyncOutcome> {
+async function syncSource(target: SourceTarget, index: DeclarationLookup, options: RunOptions): Promise<SyncOutcome> {
   let known: readonly SourceElement[] = [];
   try {
     const before = readGeneratedFile(target);
@@ -171,7 +171,7 @@ type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
 
 function mergeReading(
   target: SourceTarget,
-  index: DeclarationIndex,
+  index: DeclarationLookup,
   previous: readonly SourceElement[],
   record: SourceRecord | undefined,
   reading: SourceReading | "not-modified",
