@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { ChangedFile } from "../files/edit-files";
 import { createFileReader } from "../files/read-source";
+import { createOutsideRepositoryTest } from "../files/repository";
 import { readTopLevelSettings } from "../files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../files/yaml-source";
@@ -111,7 +112,13 @@ async function syncSource(target: SourceTarget, index: DeclarationLookup, option
   }
 }
 
-function readGeneratedFile({ file, location }: SourceTarget): string | undefined {
+function readGeneratedFile({ name, file, location }: SourceTarget): string | undefined {
+  // A link in the repository must not let a sync write elsewhere.
+  if (createOutsideRepositoryTest(location.file)(file)) {
+    throw new SourceError(
+      `The file ${quote(file, 300)} of the source ${name} is outside its repository. Remove the link.`,
+    );
+  }
   return existsSync(file) ? createFileReader(location.file)(file) : undefined;
 }
 
