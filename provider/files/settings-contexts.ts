@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { SettingsFileError } from "./finding";
-import { findIncludingFiles, resolveSettingsFiles } from "./lint-files";
+import { findMentioningFiles, resolveSettingsFiles } from "./lint-files";
 import { inspectSettings } from "./read-settings";
 import { createFileReader } from "./read-source";
 import type { Settings } from "./settings-model";
@@ -19,7 +19,7 @@ export function readTopLevelSettings(
 ): Settings[] {
   const named = resolveSettingsFiles(paths);
   // A file in `sources` is usually included by another one, so that reading that one is enough.
-  const candidates = [...named, ...findIncludingFiles(named.map((file) => resolve(file)))].sort(
+  const candidates = [...named, ...findMentioningFiles(named.map((file) => resolve(file)))].sort(
     (one, other) => Number(isInSources(one)) - Number(isInSources(other)),
   );
   const options = { today, cache: new Map(), readYaml, shouldCrossCheck: false };

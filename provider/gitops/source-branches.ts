@@ -8,14 +8,14 @@ import { createGitPrograms, formatGitCommand, GitError, type ProgramResult, type
 import { listPushRemotes } from "./pull-request";
 
 /** The generated file of a source. */
-export interface SourceFile {
+export interface ProposedFile {
   /** The name of the source. */
   readonly source: string;
   /** Relative to the repository, as git names it: `settings/sources/phish-feed.yaml`. */
   readonly path: string;
 }
 
-/** What a push of a source's file did. */
+/** The effect of a push of a source's file. */
 export type BranchUpdate =
   /** The base branch has the same text. */
   | { readonly state: "unchanged" }
@@ -39,7 +39,7 @@ const REASONS_IN_ENGLISH = { LC_ALL: "C" };
  * Returns the branch on which changes of a source are proposed. The directories of a larger repository may have sources of the same name,
  * so their branches contain the directory.
  */
-export function getSourceBranch({ source, path }: SourceFile): string {
+export function getSourceBranch({ source, path }: ProposedFile): string {
   const directory = path.replace(/^settings\/|\/?(?:settings\/)?sources\/[^/]*$/g, "");
   const suffix = directory.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "");
   return `${BRANCH_PREFIX}sync-${source}${suffix === "" ? "" : `-in-${suffix}`}`;
@@ -78,7 +78,7 @@ export class SourceBranches {
    * @param repository the top directory of the repository.
    * @throws {GitError} (`ERR_GIT`) if there is no remote to push to, or it can't be read.
    */
-  static async fetch(repository: string, files: readonly SourceFile[]): Promise<SourceBranches> {
+  static async fetch(repository: string, files: readonly ProposedFile[]): Promise<SourceBranches> {
     const programs = createGitPrograms(repository, REASONS_IN_ENGLISH);
     const remote = await findPushRemote(programs, repository);
     const branchRefs = files.map((file) => `refs/heads/${getSourceBranch(file)}`);
@@ -116,12 +116,12 @@ export class SourceBranches {
   }
 
   /** Whether the remote has a branch for the source. */
-  has(file: SourceFile): boolean {
+  has(file: ProposedFile): boolean {
     return this.#getTip(file) !== undefined;
   }
 
   /** Returns the text of a source's file on its branch; undefined if there is none. */
-  async readProposedText(file: SourceFile): Promise<string | undefined> {
+  async readProposedText(file: ProposedFile): Promise<string | undefined> {
     const tip = this.#getTip(file);
     return tip === undefined ? undefined : await this.#readText(tip, file.path);
   }
@@ -152,7 +152,7 @@ export class SourceBranches {
    * @param message the message of the commit, without trailers.
    * @throws {GitError} (`ERR_GIT`) if git fails or the remote rejects the push. Nothing was pushed.
    */
-  async push(file: SourceFile, text: string, message: string): Promise<BranchUpdate> {
+  async push(file: ProposedFile, text: string, message: string): Promise<BranchUpdate> {
     const { path } = file;
     const blob = await this.#hash(path, text, ["-w"]);
     const baseBlob = await this.#findBlob(this.#baseCommit, path);
@@ -189,7 +189,7 @@ export class SourceBranches {
     return { state: "added", others };
   }
 
-  #getTip(file: SourceFile): string | undefined {
+  #getTip(file: ProposedFile): string | undefined {
     return this.#tips.get(`refs/heads/${getSourceBranch(file)}`);
   }
 
@@ -204,7 +204,7 @@ export class SourceBranches {
    */
   async #listCommits(
     tip: string,
-    { source, path }: SourceFile,
+    { source, path }: ProposedFile,
   ): Promise<{ readonly others: number; readonly lastOwn: string | undefined }> {
     const trailers = [SOURCE_TRAILER, BLOB_TRAILER].map((key) => `%(trailers:key=${key},valueonly,separator=%x2C)`);
     const format = `--format=${["%H", "%P", ...trailers].join("%x09")}`;
@@ -255,7 +255,7 @@ export class SourceBranches {
   }
 
   async #commit(
-    { source, path }: SourceFile,
+    { source, path }: ProposedFile,
     blob: string,
     message: string,
     parents: readonly [string, ...string[]],
@@ -269,7 +269,7 @@ export class SourceBranches {
   }
 
   async #pushCommit(
-    file: SourceFile,
+    file: ProposedFile,
     blob: string,
     message: string,
     { parents, tip }: { readonly parents: readonly [string, ...string[]]; readonly tip: string | undefined },

@@ -1,12 +1,12 @@
 import { findFileRepository, getRepositoryPath } from "../files/repository";
 import type { SourceTarget } from "../sources/declared-sources";
 import { GitError } from "./git";
-import { SourceBranches, type SourceFile } from "./source-branches";
+import { type ProposedFile, SourceBranches } from "./source-branches";
 import { type ProposalResult, proposeSourceChange } from "./source-pull-request";
 
 interface Target {
   readonly branches: SourceBranches;
-  readonly file: SourceFile;
+  readonly file: ProposedFile;
   /** The declaring settings file, as git names it. */
   readonly declaringPath: string;
 }

@@ -2,10 +2,10 @@ import { sanitizeLine } from "../settings/text";
 import type { Programs } from "./git";
 import { createPullRequest, type PullRequest } from "./pull-request";
 import { getNewPullRequestUrl, parseRemoteUrl, type RemoteRepository } from "./remote-repository";
-import { type BranchUpdate, getSourceBranch, type SourceBranches, type SourceFile } from "./source-branches";
+import { type BranchUpdate, getSourceBranch, type ProposedFile, type SourceBranches } from "./source-branches";
 
 /** The change of a source that is proposed for review. */
-export interface SourceProposal extends SourceFile {
+export interface SourceProposal extends ProposedFile {
   /** The new text of the file. */
   readonly text: string;
   /** The title of the pull request, and of the commit. */
@@ -14,7 +14,7 @@ export interface SourceProposal extends SourceFile {
   readonly description: string;
 }
 
-/** What became of a proposed change, at the remote and its host. */
+/** The state of a proposed change at the remote and its host. */
 export interface ProposalResult {
   readonly source: string;
   readonly branch: string;

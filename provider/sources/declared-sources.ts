@@ -43,7 +43,7 @@ export function listSources(settings: readonly Settings[]): SourceTarget[] {
  * The declarations that sources must not repeat. A value that a person declares, or a source with an earlier name, stays there: an entry that
  * two files declare differently is an error.
  */
-export class DeclarationIndex {
+export class DeclarationLookup {
   readonly #generatedPaths: ReadonlySet<string>;
   readonly #ownDeclarations = new Map<Settings, ReadonlyMap<string, string>>();
   /** The values of the sources with earlier names. */

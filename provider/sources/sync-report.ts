@@ -37,7 +37,7 @@ const sourceReportSchema = jsonObject({
   renewed: jsonCountField("The elements that get a later expiry date."),
   rejected: itemGroups("Values that a source may not declare, by reason."),
   skipped: itemGroups("Items of the source that can't be declared, by reason."),
-  notes: valuesField("What to know before the change is merged."),
+  notes: valuesField("Facts that matter before the change is merged."),
   proposal: jsonObject({
     branch: jsonTextField("The branch at the remote."),
     state: z

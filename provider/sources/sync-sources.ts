@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { ChangedFile } from "../files/edit-files";
 import { createFileReader } from "../files/read-source";
+import { createOutsideRepositoryTest } from "../files/repository";
 import { readTopLevelSettings } from "../files/settings-contexts";
 import { DEFAULT_MAX_ITEMS, isFeed, type SourceRecord } from "../files/source-schema";
 import { createCachingYamlReader, type YamlReader } from "../files/yaml-source";
@@ -10,7 +11,7 @@ import { findNearestName } from "../settings/nearest-name";
 import { omitUndefined } from "../settings/omit-undefined";
 import { formatFirst, isPrintable, quote } from "../settings/text";
 import { assessItems } from "./assess-items";
-import { collectOwnDomains, collectVips, DeclarationIndex, listSources, type SourceTarget } from "./declared-sources";
+import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
 import { readSourceItems } from "./readers";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
@@ -57,7 +58,7 @@ export async function syncSources({
   assertKnownNames(targets, names);
   const isSelected = ({ name }: SourceTarget): boolean => names === undefined || names.includes(name);
   const proposedTexts = (await readProposedTexts?.(targets.filter(isSelected))) ?? new Map<string, string>();
-  const index = new DeclarationIndex(targets);
+  const index = new DeclarationLookup(targets);
   const results: SyncedSource[] = [];
   for (const target of targets) {
     const proposedText = proposedTexts.get(target.file);
@@ -100,7 +101,7 @@ interface RunOptions extends Omit<SyncOptions, "files" | "names" | "readProposed
   readonly proposedText: string | undefined;
 }
 
-async function syncSource(target: SourceTarget, index: DeclarationIndex, options: RunOptions): Promise<SyncOutcome> {
+async function syncSource(target: SourceTarget, index: DeclarationLookup, options: RunOptions): Promise<SyncOutcome> {
   let known: readonly SourceElement[] = [];
   try {
     const before = readGeneratedFile(target);
@@ -138,7 +139,13 @@ function parseProposedFile(target: SourceTarget, { proposedText, readYaml }: Run
   }
 }
 
-function readGeneratedFile({ file, location }: SourceTarget): string | undefined {
+function readGeneratedFile({ name, file, location }: SourceTarget): string | undefined {
+  // A link in the repository must not let a sync write elsewhere.
+  if (createOutsideRepositoryTest(location.file)(file)) {
+    throw new SourceError(
+      `The file ${quote(file, 300)} of the source ${name} is outside its repository. Remove the link.`,
+    );
+  }
   return existsSync(file) ? createFileReader(location.file)(file) : undefined;
 }
 
@@ -198,7 +205,7 @@ type AssessedMerge = MergeResult & Pick<SourceReport, "rejected" | "skipped">;
 
 function mergeReading(
   target: SourceTarget,
-  index: DeclarationIndex,
+  index: DeclarationLookup,
   {
     previous: previousFile,
     proposed,

@@ -62,6 +62,8 @@ function parseFeed(source: FeedDeclaration, text: string, { name, today }: Sourc
 function readLocalFeed(file: string, { name, declaredIn = "." }: SourceContext): string {
   try {
     if (isAbsolute(file)) throw new Error("its path isn't relative to the settings file");
+    // Hidden files may hold credentials, and the report quotes lines that aren't values.
+    if (/(?:^|[\\/])\.(?!\.?[\\/])/.test(file)) throw new Error("it is a hidden file or in a hidden directory");
     const text = createFileReader(declaredIn)(join(dirname(declaredIn), file));
     if (/^version https:\/\/git-lfs/.test(text)) throw new Error("it is a pointer of Git LFS");
     return text;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lintFiles } from "../../../provider/files/lint-files";
@@ -332,6 +332,43 @@ it("follows a redirect below the allowed address, with its credentials", async (
     ["/lists/domains.txt", "Bearer canary-token"],
     ["/lists/new.txt", "Bearer canary-token"],
   ]);
+});
+
+describe("a pull request", () => {
+  it("can't have a hidden file quoted", async () => {
+    using directory = createSettingsDirectory({
+      ".git/HEAD": "",
+      ".env": "canary\n",
+      "settings.yaml": "version: 1\nsources: { phish: { kind: url, file: ./.env, into: deny, expires: 14d } }\n",
+    });
+    const [result] = await syncSources({
+      files: [directory.at("settings.yaml")],
+      environment: {},
+      signal: new AbortController().signal,
+      today: TODAY,
+    });
+    expect(result?.report.problem?.message).toMatch(/it is a hidden file/);
+    expect(JSON.stringify(result)).not.toContain("canary");
+  });
+
+  it("can't have a file written outside the repository through a link", async () => {
+    using directory = createRepository();
+    using outside = createSettingsDirectory({});
+    symlinkSync(outside.path, directory.at("settings/sources"));
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("include: [sources/phish.yaml]\n", ""));
+    feed.list(["a.example"]);
+    expect((await sync(directory)).problem?.message).toMatch(/is outside its repository/);
+    expect(readdirSync(outside.path)).toEqual([]);
+  });
+
+  it("can't leave the allowed path with an encoded slash", async () => {
+    using directory = createRepository();
+    const file = directory.at("settings/acme.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("domains.txt", "..%2Fsecret"));
+    expect((await sync(directory)).problem?.message).toMatch(/may not read/);
+    expect(feed.requests).toEqual([]);
+  });
 });
 
 describe("the environment of the run", () => {

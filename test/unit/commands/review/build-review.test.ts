@@ -79,9 +79,9 @@ describe("a review", () => {
       seen("gone.example", "2026-11-22", ", last: 2026-11-08"),
       seen("quiet.example", "2026-12-02"),
     ];
-    const { found, told } = review(feed(elements.join("")), [malicious("10")]);
-    expect(told).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
-    expect(found.items.map(({ source }) => source)).toEqual([
+    const output = review(feed(elements.join("")), [malicious("10")]);
+    expect(output.told).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
+    expect(output.found.items.map(({ source }) => source)).toEqual([
       { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-08", hasLeft: true },
       { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" },
     ]);
