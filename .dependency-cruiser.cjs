@@ -11,7 +11,19 @@
  * written safely: they import none of the others; engine and sandbox stand beside the line.
  */
 
-const line = ["commands", "cli", "fleet", "rollout", "gitops", "sources", "plan", "files", "resources", "tenant", "client"];
+const line = [
+  "commands",
+  "cli",
+  "fleet",
+  "rollout",
+  "gitops",
+  "sources",
+  "plan",
+  "files",
+  "resources",
+  "tenant",
+  "client",
+];
 
 /** @param {string[]} rooms */
 const inside = (rooms) => `^provider/(${rooms.join("|")})/`;

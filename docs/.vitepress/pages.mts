@@ -61,7 +61,13 @@ const GROUPS: Readonly<Record<string, readonly Group[]>> = {
     { title: "Existing tenants", names: ["adopt-an-existing-tenant", "import-with-pulumi-import"] },
     {
       title: "Directories and feeds",
-      names: ["follow-an-entra-group", "follow-a-google-group", "follow-an-ldap-group"],
+      names: [
+        "follow-an-entra-group",
+        "follow-a-google-group",
+        "follow-an-ldap-group",
+        "follow-a-threat-feed",
+        "schedule-syncs",
+      ],
     },
     {
       title: "Review and policies",

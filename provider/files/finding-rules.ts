@@ -164,7 +164,7 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
     errorRule(
       "policy-allow-from",
       "Policy: a source of allow entries",
-      `Whoever controls a feed could let mail in. Feed a deny list instead, or allow it with \`allowFrom: true\` in the baseline. ${POLICY_ADVICE}`,
+      `The owner of the feed could let mail in. Feed a deny list instead, or allow it with \`allowFrom: true\` in the baseline. ${POLICY_ADVICE}`,
     ),
     errorRule(
       "policy-whole-domain",

@@ -37,6 +37,8 @@ export function assertAllowedSource(name: string, address: string, environment: 
 
 function isBelow(url: URL, allowed: URL): boolean {
   if (url.protocol !== allowed.protocol || url.host !== allowed.host) return false;
+  // A server may decode these before it looks for `..`.
+  if (allowed.pathname !== "/" && /%2f|%5c/i.test(url.pathname)) return false;
   const prefix = allowed.pathname.replace(/\/*$/, "/");
   return `${url.pathname}/`.startsWith(prefix);
 }

@@ -30,6 +30,10 @@ export interface SourceContext {
   readonly signal: AbortSignal;
   readonly previous?: { readonly etag?: string; readonly lastModified?: string };
   readonly max: number;
+  /** The settings file that declares the source. Local files are relative to it. */
+  readonly declaredIn?: string;
+  /** The day (UTC). Default: today. */
+  readonly today?: string;
 }
 
 /** A source can't be read, or its answer can't be trusted (`ERR_SOURCE`). Nothing is changed. */

@@ -29,12 +29,13 @@ export function settingsRepository(files: Readonly<Record<string, string>>): Set
   };
 }
 
-/** Adds a remote whose host is never contacted: a push over ssh goes to a local directory, which is returned. */
+/** Adds a remote whose host is never contacted: git over ssh reads and writes a local directory, which is returned. */
 export function withRemote(repository: SettingsRepository, address: string): SettingsDirectory {
   const remote = createSettingsDirectory({});
-  execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
-  // git passes the remote program as the last argument.
-  const ssh = repository.program(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
+  execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", remote.path]);
+  // git passes the remote's command as the last argument: `git-upload-pack '/acme/settings.git'`.
+  const script = `for last; do :; done\nprogram="\${last%% *}"\nexec git "\${program#git-}" '${remote.path}'`;
+  const ssh = repository.program(join(".git", "ssh"), script);
   repository.git("config", "core.sshCommand", ssh);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);

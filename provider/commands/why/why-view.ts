@@ -1,4 +1,5 @@
 import { labelTextFields } from "../../files/element-fields";
+import { describeElementSource } from "../../files/element-source";
 import type {
   FileDeclaration,
   FileElement,
@@ -152,7 +153,15 @@ function formatFileDeclaration(declaration: FileDeclaration): SafeText {
   return safeText`${formatSubject(declaration)} at ${locationText}.`;
 }
 
-function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...declared }: FileDeclaration): SafeText[] {
+function describeFileDetails({
+  chain,
+  overrides,
+  source,
+  expires,
+  daysLeft,
+  state,
+  ...declared
+}: FileDeclaration): SafeText[] {
   const details: SafeText[] = [];
   if (chain.length > 1)
     details.push(
@@ -162,6 +171,7 @@ function describeFileDetails({ chain, overrides, expires, daysLeft, state, ...de
       )}`,
     );
   if (overrides.length > 0) details.push(safeText`in place of ${joinTexts(overrides.map(describeLine), ", ")}`);
+  if (source !== undefined) details.push([describeElementSource(source)]);
   for (const [label, text] of labelTextFields(declared)) details.push(safeText`${label}: ${untrusted(text)}`);
   if (state !== "declared") return details;
   if (daysLeft === undefined) details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
