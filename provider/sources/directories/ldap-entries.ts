@@ -65,7 +65,7 @@ export function addPerson(people: GroupPeople, entry: Entry, mailAttribute: stri
 }
 
 const ACCOUNT_DISABLED = 2;
-/** The time that the password policy (draft-behera-ldap-password-policy) uses for an account that is locked for good. */
+/** The time with which the password policies of OpenLDAP mark an account that is locked for good. */
 const LOCKED_FOR_GOOD = "000001010000Z";
 
 function isDisabled(entry: Entry): boolean {

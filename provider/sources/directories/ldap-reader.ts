@@ -3,9 +3,18 @@ import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import { formatFirst, quote } from "../../settings/text";
 import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
 import { GroupPeople } from "./group-people";
-import type { LdapGroup } from "./ldap";
 import { connectLdap, getResultCode, toSourceError } from "./ldap-connection";
 import { addPerson, getValues, isGroup, listMemberNames, PERSON_ATTRIBUTES } from "./ldap-entries";
+
+/** A group in an LDAP directory. */
+export interface LdapGroup {
+  readonly url: string;
+  readonly base: string;
+  /** The group's `cn`, or its distinguished name. */
+  readonly group: string;
+  /** The attribute with the mailbox. Default: `mail`. */
+  readonly mailAttribute?: string | undefined;
+}
 
 const PAGE_SIZE = 500;
 const CONCURRENT_READS = 16;

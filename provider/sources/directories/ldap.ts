@@ -1,15 +1,6 @@
 import { assertFeatureInstalled } from "../../settings/optional-features";
 import type { SourceContext, SourceReading } from "../source-reading";
-
-/** A group in an LDAP directory. */
-export interface LdapGroup {
-  readonly url: string;
-  readonly base: string;
-  /** The group's `cn`, or its distinguished name. */
-  readonly group: string;
-  /** The attribute with the mailbox. Default: `mail`. */
-  readonly mailAttribute?: string | undefined;
-}
+import type { LdapGroup } from "./ldap-reader";
 
 /**
  * Reads the members of a group and of its nested groups.

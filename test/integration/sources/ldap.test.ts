@@ -1,8 +1,9 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { type LdapGroup, readLdap } from "../../../provider/sources/directories/ldap";
+import { readLdap } from "../../../provider/sources/directories/ldap";
 import { connectLdap } from "../../../provider/sources/directories/ldap-connection";
+import type { LdapGroup } from "../../../provider/sources/directories/ldap-reader";
 import { Canary } from "../../support/canary";
 import { sourceContext } from "./json-api-stand-in";
 import { entry, group, person, READER, Slapd, SUFFIX, uidName } from "./slapd";

@@ -1,5 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
-import { afterAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 
 const USERS = [
   { mail: "Jane.Doe@acme.example", userPrincipalName: "jane.doe@acme.example", accountEnabled: true },
@@ -15,17 +15,19 @@ const USERS = [
 const resources: runtime.MockResourceArgs[] = [];
 const calls: runtime.MockCallArgs[] = [];
 
-await runtime.setMocks({
-  newResource: (args) => {
-    resources.push(args);
-    return { id: args.name, state: args.inputs };
-  },
-  call: (args) => {
-    calls.push(args);
-    return args.token === "azuread:index/getGroup:getGroup" ? { members: ["jane", "nested"] } : { users: USERS };
-  },
+beforeAll(async () => {
+  await runtime.setMocks({
+    newResource: (args) => {
+      resources.push(args);
+      return { id: args.name, state: args.inputs };
+    },
+    call: (args) => {
+      calls.push(args);
+      return args.token === "azuread:index/getGroup:getGroup" ? { members: ["jane", "nested"] } : { users: USERS };
+    },
+  });
 });
-afterAll(() => runtime.resetOptions("", "", -1, "", "", false));
+afterAll(() => runtime.resetOptions("", "", -1, "", "", false, ""));
 
 it("declares the enabled members with a mailbox in the organization", async () => {
   const { mailboxes } = await import("../../../examples/entra-group-vips/index.js");
