@@ -42,6 +42,7 @@ export const VERSIONED_FILES: readonly string[] = [
   "docs/reference/native-plugin.md",
   "examples/native-go/go.mod",
   "examples/native-java/pom.xml",
+  "examples/entra-group-vips-python/requirements.txt",
   "examples/native-python/requirements.txt",
 ];
 

@@ -60,6 +60,16 @@ const GROUPS: Readonly<Record<string, readonly Group[]>> = {
     },
     { title: "Existing tenants", names: ["adopt-an-existing-tenant", "import-with-pulumi-import"] },
     {
+      title: "Directories and feeds",
+      names: [
+        "follow-an-entra-group",
+        "follow-a-google-group",
+        "follow-an-ldap-group",
+        "follow-a-threat-feed",
+        "schedule-syncs",
+      ],
+    },
+    {
       title: "Review and policies",
       names: [
         "enforce-a-reviewed-plan",
@@ -101,6 +111,7 @@ const GROUPS: Readonly<Record<string, readonly Group[]>> = {
         "install-the-native-plugin",
         "migrate-to-the-native-plugin",
         "use-mail-data-in-a-program",
+        "use-a-directory-group-in-a-program",
         "use-the-sandbox",
       ],
     },

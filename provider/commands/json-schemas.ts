@@ -8,6 +8,7 @@ import { detailsSchema, differenceSchema, historySchema } from "../rollout/model
 import { reportSchema } from "../rollout/model/rollout-report";
 import { noticeSchema } from "../rollout/notify/notice";
 import { buildTenantsJsonSchema } from "../rollout/targets/targets-schema";
+import { syncSchema } from "../sources/sync-report";
 import { findSchema } from "./find/find-schema";
 import { reviewSchema } from "./review/review-schema";
 
@@ -17,6 +18,7 @@ const OUTPUT_SCHEMAS = {
   find: findSchema,
   review: reviewSchema,
   drift: driftSchema,
+  sync: syncSchema,
   notice: noticeSchema,
   rollout: reportSchema,
   "rollout-history": historySchema,

@@ -25,6 +25,7 @@ import { createReviewCommand } from "./review/review-command";
 import { createRolloutCommand } from "./rollout/rollout-command";
 import { createSandboxCommand } from "./sandbox/sandbox-command";
 import { createSuggestCommand } from "./suggest/suggest-command";
+import { createSyncCommand } from "./sync/sync-command";
 import { createTenantCommand } from "./tenant/tenant-command";
 import { createWhyCommand } from "./why/why-command";
 import { createWorkerCommand } from "./worker/worker-command";
@@ -65,6 +66,7 @@ function buildCommands(): Command {
       .addCommand(createRemoveCommand())
       .addCommand(createMoveCommand())
       .addCommand(createExtendCommand())
+      .addCommand(createSyncCommand())
       .commandsGroup("A tenant:")
       .addCommand(createPlanCommand())
       .addCommand(createApplyCommand())

@@ -77,8 +77,8 @@ export function parseDeclaredVip(raw: RawVip, location: Place, isShort: true | u
   });
 }
 
-function getRawMetadata({ reviewed, ...raw }: Omit<RawVip, "email">) {
-  return { ...pickMetadata(omitUndefined(raw)), ...omitUndefined({ reviewed }) };
+function getRawMetadata({ reviewed, seen, ...raw }: Omit<RawVip, "email">) {
+  return { ...pickMetadata(omitUndefined(raw)), ...omitUndefined({ reviewed, seen }) };
 }
 
 /** Converts an entry to an element of `AllowDenyList`. */

@@ -27,7 +27,7 @@ type QuoteStyle = NonNullable<TextStyle["quotes"]>;
 export type FieldValue = ElementValue | ElementReview;
 
 /** The order of keys in an element. */
-const KEY_ORDER: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
+const KEY_ORDER: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed", "seen"];
 
 export function detectElementStyle(node: unknown, source: string, defaultStyle: ElementStyle): ElementStyle {
   const text = isMap(node) ? node.get(defaultStyle.valueKey, true) : node;

@@ -162,6 +162,11 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
       `The entry must name two people: one as \`owner\`, and another as \`approvedBy\`. ${POLICY_ADVICE}`,
     ),
     errorRule(
+      "policy-allow-from",
+      "Policy: a source of allow entries",
+      `The owner of the feed could let mail in. Feed a deny list instead, or allow it with \`allowFrom: true\` in the baseline. ${POLICY_ADVICE}`,
+    ),
+    errorRule(
       "policy-whole-domain",
       "Policy: an allow of a whole domain",
       `Allowing a single sender is often enough: allow the mailbox. Otherwise, give the reason for allowing the whole domain in \`acceptRisk\`. ${POLICY_ADVICE}`,
@@ -210,6 +215,16 @@ export const FINDING_RULES: ReadonlyMap<string, FindingRule> = new Map(
       "never-reviewed",
       "Never reviewed",
       "The files don't show how old a declaration is, so it is counted but not reported as overdue. A new declaration needs no action. After a review, write the date and your name in its `reviewed` field.",
+    ),
+    warningRule(
+      "source-not-included",
+      "A source without effect",
+      "`email-security sync` writes the entries of a source to its own file, which no file includes. Add the file to `include`.",
+    ),
+    warningRule(
+      "source-gone",
+      "A generated file without its source",
+      "Nothing updates the file any more. Remove it and its `include`. To keep the entries as your own, remove `source` from it instead.",
     ),
     noteRule(
       "accepted-risk",

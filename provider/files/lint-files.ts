@@ -50,7 +50,7 @@ export function lintFiles(paths: readonly string[], options: SettingsReadOptions
   const sharedOptions: SettingsReadOptions = { cache: new Map(), ...options };
   const results = new Map([...candidates].map(([path, file]) => [path, lintSettings(file, sharedOptions)]));
   const readPaths = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
-  for (const file of findIncludingFiles([...candidates.keys()])) {
+  for (const file of findMentioningFiles([...candidates.keys()])) {
     const result = lintSettings(file, sharedOptions);
     const includesCandidate = result.files.some((one) => candidates.has(resolve(one)));
     // The includes of an invalid file are unknown.
@@ -103,7 +103,7 @@ function findTopLevelResults(results: ReadonlyMap<string, LintResult>): LintResu
  * Returns the files in the default location that mention one of the given files, directly or indirectly. Searching the text is faster than
  * parsing the settings of many tenants.
  */
-function findIncludingFiles(paths: readonly string[]): string[] {
+export function findMentioningFiles(paths: readonly string[]): string[] {
   const remaining = new Map(
     findDefaultFiles()
       .filter((file) => !paths.includes(resolve(file)))
@@ -131,7 +131,8 @@ export function readTextOrEmpty(file: string): string {
   }
 }
 
-function resolveSettingsFiles(paths: readonly string[]): string[] {
+/** Returns the settings files that paths stand for. */
+export function resolveSettingsFiles(paths: readonly string[]): string[] {
   if (paths.length > 0) return paths.flatMap((path) => (isExistingDirectory(path) ? listRequiredFiles(path) : [path]));
   const files = findDefaultFiles();
   if (files.length > 0) return files;

@@ -8,6 +8,7 @@ import { findPolicyViolations } from "./policy";
 import { inspectSettings, type SettingsReadOptions, type SettingsReadResult } from "./read-settings";
 import { findReviewProblems } from "./reviews";
 import type { DeclaredElement, DeclaredEntry, DeclaredVip, Settings } from "./settings-model";
+import { findSourceProblems } from "./source-checks";
 
 export interface LintResult extends Omit<SettingsReadResult, "includedAt"> {
   /** Whether a mistake prevented further checks: risks, duplicates, policy. */
@@ -45,6 +46,7 @@ export function checkSettings(settings: Settings): Finding[] {
     ...findReviewProblems(settings),
     ...findAcceptedRisks(settings),
     ...findUnknownScopes(settings),
+    ...findSourceProblems(settings),
   ];
 }
 
@@ -125,18 +127,25 @@ function getExpiryDate({ expires }: DeclaredElement): string {
 function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
   const lastSoonDay = addDays(today, EXPIRING_SOON_DAYS);
   return [
-    ...expired.map((declaration) =>
-      buildFinding(
-        "expired",
-        "warning",
-        declaration,
-        `${quote(declaration.rawValue)} expired on ${declaration.expires}, and is no longer declared; remove it, or set a later date if you still need it`,
+    ...findExpiredInSources(expired),
+    ...expired
+      .filter(isHandWritten)
+      .map((declaration) =>
+        buildFinding(
+          "expired",
+          "warning",
+          declaration,
+          `${quote(declaration.rawValue)} expired on ${declaration.expires}, and is no longer declared; remove it, or set a later date if you still need it`,
+        ),
       ),
-    ),
     ...[...entries, ...vips]
       .filter(
         (declaration) =>
-          declaration.expires !== undefined && declaration.expires !== "never" && declaration.expires <= lastSoonDay,
+          // A sync renews the others.
+          isHandWritten(declaration) &&
+          declaration.expires !== undefined &&
+          declaration.expires !== "never" &&
+          declaration.expires <= lastSoonDay,
       )
       .map((declaration) =>
         buildFinding(
@@ -147,6 +156,25 @@ function findExpiring({ entries, vips, expired, today }: Settings): Finding[] {
         ),
       ),
   ];
+}
+
+function isHandWritten({ seen }: DeclaredElement): boolean {
+  return seen === undefined;
+}
+
+/** Reports the first one of each generated file, because all of them expire together if no sync runs. */
+function findExpiredInSources(expired: Settings["expired"]): Finding[] {
+  const byFile = Map.groupBy(
+    expired.filter((declaration) => !isHandWritten(declaration)),
+    ({ location }) => location.file,
+  );
+  return [...byFile.values()].flatMap((declarations) =>
+    declarations.slice(0, 1).map((first) => {
+      const othersText = declarations.length === 1 ? "" : `, like ${declarations.length - 1} others of this file`;
+      const message = `${quote(first.rawValue)} expired on ${first.expires}${othersText}, and is no longer declared; run \`email-security sync\``;
+      return buildFinding("expired", "warning", first, message);
+    }),
+  );
 }
 
 /** Finds likely typos of known scopes, and reports other unknown scopes once, because a service may know them. */

@@ -19,7 +19,7 @@ export interface PlainElement {
   readonly data: string | Readonly<Record<string, PlainValue>>;
 }
 
-/** A text, or a review as this package writes it. */
+/** A text, or a review or times as this package writes them. */
 type PlainValue = string | Readonly<Record<string, string>>;
 
 export interface PlainSection {
@@ -190,7 +190,7 @@ function scanElement(
   section: SectionName,
 ): ScannedElement | undefined {
   const dash = matchAtOffset(ELEMENT_LINE, text, startOffset);
-  if (dash === null) return undefined;
+  if (dash === null) return scanFlowElement(text, startOffset, line, section);
   const [matchText, indent = "", spacing = "", key, rawText = ""] = dash;
   const column = indent.length;
   const contentColumn = column + 1 + spacing.length;
@@ -266,6 +266,57 @@ function scanElement(
   };
 }
 
+/** Returns the element in braces on one line, as in generated files; undefined if there is none. */
+function scanFlowElement(
+  text: string,
+  startOffset: number,
+  line: number,
+  section: SectionName,
+): ScannedElement | undefined {
+  const match = matchAtOffset(FLOW_LINE, text, startOffset);
+  if (match === null) return undefined;
+  const [matchText, indent = "", spacing = "", content = "", subjectKey = "", rawSubject = "", pairs = ""] = match;
+  const [first, last] = match.slice(7);
+  const subject = parsePlainText(rawSubject);
+  if (subject === undefined || subjectKey !== (section === "vips" ? "email" : "value")) return undefined;
+  const data: Record<string, PlainValue> = { [subjectKey]: subject };
+  let count = 1;
+  for (const [, name = "", rawValue = ""] of pairs.matchAll(FLOW_PAIR)) {
+    const value = parsePlainText(rawValue);
+    if (value === undefined || Object.hasOwn(data, name)) return undefined;
+    data[name] = value;
+    count += 1;
+  }
+  if (first !== undefined) {
+    data["seen"] = last === undefined ? { first } : { first, last };
+    count += last === undefined ? 2 : 3;
+  }
+  const lineEnd = startOffset + matchText.length;
+  // A deeper line below would be a mistake.
+  for (let at = lineEnd; ; ) {
+    const [empty = ""] = matchAtOffset(EMPTY_LINE, text, at) ?? [];
+    at += empty.length;
+    if (empty !== "") continue;
+    const [, nextIndent = "", firstCharacter = ""] = matchAtOffset(LINE_START, text, at) ?? [];
+    if (firstCharacter !== "" && nextIndent.length > indent.length) return undefined;
+    break;
+  }
+  const contentColumn = indent.length + 1 + spacing.length;
+  const subjectColumn = contentColumn + `{ ${subjectKey}: `.length + 1;
+  const element: PlainElement = {
+    lineStart: startOffset,
+    lineEnd,
+    line,
+    start: startOffset + contentColumn,
+    end: startOffset + contentColumn + content.length,
+    subjectLine: line,
+    subjectColumn,
+    subjectEndColumn: subjectColumn + rawSubject.length,
+    data,
+  };
+  return { column: indent.length, element, nextLine: line + 1, values: 1 + 2 * count };
+}
+
 /** Returns the value of a plain scalar; undefined if a parser might read another value. */
 function parsePlainText(rawText: string): string | undefined {
   const first = rawText[0];
@@ -307,6 +358,15 @@ const WORD = `[\\w.@+/()'${LETTERS}-]+`;
 const FLOW_TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${WORD})?(?: ${WORD})*`;
 const REVIEW_PATTERN = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
 const REVIEW_LINE = new RegExp(`( *)reviewed: +(${REVIEW_PATTERN})${LINE_REMAINDER}`, "y");
+// The texts in braces that this package writes: without commas, colons and brackets, which are special there.
+const FLOW_CHARACTER = `[!"$-+\\--9;-Z\\\\^-z|~${LETTERS}]`;
+const FLOW_VALUE = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${FLOW_CHARACTER}|(?<! )#| (?=${FLOW_CHARACTER}))*`;
+const DAY = "\\d{4}-\\d\\d-\\d\\d";
+const FLOW_LINE = new RegExp(
+  `( *)-( +)(\\{ (value|email): (${FLOW_VALUE})((?:, (?:${KEY_PATTERN}): (?:${FLOW_VALUE}))*)(?:, seen: \\{ first: (${DAY})(?:, last: (${DAY}))? \\})? \\})${LINE_REMAINDER}`,
+  "y",
+);
+const FLOW_PAIR = new RegExp(`, (${KEY_PATTERN}): (${FLOW_VALUE})`, "g");
 const EMPTY_LINE = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
 /** A dash that starts an element and not a text. */
 const DASH_ALONE = /-(?=[ \r\n]|$)/y;

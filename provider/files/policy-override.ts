@@ -85,6 +85,7 @@ const OPTION_ORDERS = {
   "policy.approvers": subsetIsStricter,
   "policy.reviewEvery": soonerIsStricter,
   "policy.refuseWholeDomains": strictestValue(true),
+  "policy.allowFrom": strictestValue(false),
   "lists.entries.mode": modeOrder,
   "lists.entries.ignore": exactSetOnly,
   "lists.entries.protect": supersetIsStricter,

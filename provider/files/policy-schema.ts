@@ -81,6 +81,7 @@ export const policyRules = z.strictObject(
     refuseWholeDomains: booleanField
       .describe("Whether an allow of a whole domain needs acceptRisk. Allowing a single sender is often enough.")
       .optional(),
+    allowFrom: booleanField.describe("Whether a source may add allow entries. Default: false.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );

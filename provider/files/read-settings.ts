@@ -17,40 +17,21 @@ import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileEr
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
 import type { FilePart } from "./part-checks";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
+import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";
-import type { DeclaredElement, DeclaredEntry, DeclaredVip, RemovedDeclaration, Settings } from "./settings-model";
+import type {
+  DeclaredElement,
+  DeclaredEntry,
+  DeclaredSource,
+  DeclaredVip,
+  GeneratedFile,
+  RemovedDeclaration,
+  Settings,
+} from "./settings-model";
 import type { SettingsFile } from "./settings-schema";
-import { readYaml, type YamlReader, type YamlSource } from "./yaml-source";
+import { readYaml, type YamlSource } from "./yaml-source";
 
-export interface SettingsReadOptions {
-  /** The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today. */
-  readonly today?: string;
-  /** Own domains in addition to those of the files, in canonical form. Default: those of EMAIL_SECURITY_OWN_DOMAINS. */
-  readonly ownDomains?: readonly string[];
-  /** Reads a file as text; throws if it can't. Default: from disk, as UTF-8. */
-  readonly readFile?: (path: string) => string;
-  /** Parses a file. Default: {@link readYaml}; use `createCachingYamlReader` if the same texts are read repeatedly. */
-  readonly readYaml?: YamlReader;
-  /** Caches included files when reading the files of several tenants. */
-  readonly cache?: SettingsReadCache;
-  /** Whether to check all files together, for example for risky entries. Default: true. */
-  readonly shouldCrossCheck?: boolean;
-}
-
-/** Parsed included files by absolute path. Create one with `new Map()`. */
-export type SettingsReadCache = Map<string, ParsedSettingsFile>;
-
-export interface SettingsReadResult {
-  readonly settings: Settings | undefined;
-  /** The incomplete settings; present if every file could be read. Used for finding more mistakes. */
-  readonly draft: Settings | undefined;
-  /** Errors, warnings and notes, in the order of files and lines. */
-  readonly findings: readonly Finding[];
-  /** All files that were read or failed to be read, the requested one first; see {@link Place.file}. */
-  readonly files: readonly string[];
-  /** The location of the first `include` of each file. */
-  readonly includedAt: ReadonlyMap<string, Place>;
-}
+export type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 
 /** More files than any tenant has. */
 const MAX_FILES = 1_000;
@@ -115,6 +96,8 @@ export function inspectSettings(
     },
     ...(onDrift === undefined ? {} : { onDrift }),
     lists: { entries: top.options.getGroup("lists.entries"), vips: top.options.getGroup("lists.vips") },
+    sources: reading.sources,
+    generatedFiles: reading.generatedFiles,
     entries,
     vips,
     expired: reading.expired,
@@ -146,6 +129,8 @@ class SettingsReader {
   readonly includedAt = new Map<string, Place>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
   readonly excluded: RemovedDeclaration[] = [];
+  readonly sources: DeclaredSource[] = [];
+  readonly generatedFiles: GeneratedFile[] = [];
   /** Whether every file could be read. An unread file might override others. */
   isComplete = true;
   /** Whether invalid declarations were left out. */
@@ -202,6 +187,11 @@ class SettingsReader {
     if (validIndexes !== undefined) this.hasInvalidDeclarations = true;
     for (const finding of parsed.findings) this.findings.push(finding);
     if (content === undefined) return undefined;
+    const { source: record, sources = {} } = content;
+    if (record !== undefined) this.generatedFiles.push({ file, record, location: source.locate(["source"]) });
+    for (const [name, declared] of Object.entries(sources)) {
+      this.sources.push({ name, source: declared, location: source.locate(["sources", name]) });
+    }
 
     const included = (content.include ?? []).map((path, index) => {
       const place = source.locate(["include", index]);

@@ -84,7 +84,8 @@ function getKnownKeys(path: readonly PropertyKey[], schema: unknown): readonly s
     const { element, valueType, shape } = getDefinition(current);
     current = element ?? valueType ?? shape?.[segment];
   }
-  return Object.keys(getDefinition(current).shape ?? {});
+  const { shape, options = [] } = getDefinition(current);
+  return Object.keys(shape ?? Object.assign({}, ...options.map((option) => getDefinition(option).shape)));
 }
 
 interface SchemaDefinition {
@@ -93,6 +94,8 @@ interface SchemaDefinition {
   readonly shape?: Readonly<Record<PropertyKey, unknown>>;
   readonly element?: unknown;
   readonly valueType?: unknown;
+  /** The alternatives of a union. */
+  readonly options?: readonly unknown[];
 }
 
 function getDefinition(schema: unknown): SchemaDefinition {

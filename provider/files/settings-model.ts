@@ -2,6 +2,7 @@ import type { ListedEntry, ListedVip } from "../settings/encoded-list";
 import type { ElementMetadata } from "./element-fields";
 import type { Finding, Place } from "./finding";
 import type { ElementReview, ListsOptions, Policy, SettingsFile } from "./settings-schema";
+import type { ElementSeen, SourceDeclaration, SourceRecord } from "./source-schema";
 
 /** The declared fields of an entry or VIP, and their location. */
 export interface DeclaredElement extends ElementMetadata {
@@ -11,6 +12,8 @@ export interface DeclaredElement extends ElementMetadata {
   readonly text: string;
   /** The last review, in which a person decided to keep it. */
   readonly reviewed?: ElementReview;
+  /** When it was in its source, for an element of a generated file. */
+  readonly seen?: ElementSeen;
   /** The location of the value. */
   readonly location: Place;
   /** Whether it is a plain text instead of a mapping. */
@@ -40,6 +43,22 @@ export interface RemovedDeclaration {
   readonly location: Place;
 }
 
+/** A source that a settings file declares. */
+export interface DeclaredSource {
+  readonly name: string;
+  readonly source: SourceDeclaration;
+  readonly location: Place;
+}
+
+/** A file that `email-security sync` wrote for a source. */
+export interface GeneratedFile {
+  /** See {@link Place.file}. */
+  readonly file: string;
+  readonly record: SourceRecord;
+  /** The location of `source`. */
+  readonly location: Place;
+}
+
 /** The combined settings of a tenant's files on a given day. */
 export interface Settings {
   /** The requested file, as specified by the caller. */
@@ -60,6 +79,10 @@ export interface Settings {
   readonly onDrift?: SettingsFile["onDrift"];
   /** All effective settings by path, such as `policy.maxDays`. */
   readonly rules: Readonly<Record<string, unknown>>;
+  /** The sources of all files. */
+  readonly sources: readonly DeclaredSource[];
+  /** The generated files among {@link Settings.files}. */
+  readonly generatedFiles: readonly GeneratedFile[];
   /** Sorted by key. */
   readonly entries: readonly DeclaredEntry[];
   /** Sorted by key. */

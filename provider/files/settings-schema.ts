@@ -16,6 +16,7 @@ import {
   textField,
 } from "./field-schemas";
 import { type Policy, policyRules } from "./policy-schema";
+import { seenSchema, sourceRecordSchema, sourcesSchema } from "./source-schema";
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
@@ -62,13 +63,17 @@ const reviewField = elementReviewSchema
   .describe("The last review that kept it, and the reviewer: { on, by }. Not sent to the service.")
   .optional();
 
+const seenField = seenSchema
+  .describe("When it was in its source: { first, last }. `email-security sync` writes it. Not sent to the service.")
+  .optional();
+
 const entrySchema = z.strictObject(
-  { value: entryValueField, ...ENTRY_SHAPE, reviewed: reviewField },
+  { value: entryValueField, ...ENTRY_SHAPE, reviewed: reviewField, seen: seenField },
   elementErrors("a domain, an IP address or a mailbox"),
 );
 
 const vipSchema = z.strictObject(
-  { email: mailboxField, ...VIP_SHAPE, reviewed: reviewField },
+  { email: mailboxField, ...VIP_SHAPE, reviewed: reviewField, seen: seenField },
   elementErrors("a mailbox address"),
 );
 
@@ -174,6 +179,12 @@ function buildFileSchema<Entry extends z.ZodType, Vip extends z.ZodType>(entryEl
         parsedTextField((text) => validateOwnDomain(text), "a domain"),
         "The tenant's own domains. An entry for one of them, or for a look-alike, is rejected as risky.",
       ),
+      source: sourceRecordSchema
+        .describe("The source of a generated file. `email-security sync` writes it.")
+        .optional(),
+      sources: sourcesSchema
+        .describe("Directories and feeds, by name. `email-security sync` writes their entries to sources/<name>.yaml.")
+        .optional(),
       policy: policyRules.describe("The rules that a team enforces on its own settings.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
       onDrift: z

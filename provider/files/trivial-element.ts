@@ -12,7 +12,9 @@ export function isTrivialElement(element: unknown, section: PolicySubject): bool
   if (section === "vips" || !isMapping(element)) return false;
   for (const key in element) {
     const text = element[key];
-    if (key === "reviewed" ? !isTrivialReview(text) : typeof text !== "string" || !isTrivialText(key, text)) {
+    if (key === "seen") {
+      if (!isTrivialSeen(text)) return false;
+    } else if (key === "reviewed" ? !isTrivialReview(text) : typeof text !== "string" || !isTrivialText(key, text)) {
       return false;
     }
   }
@@ -44,6 +46,12 @@ function isTrivialReview(review: unknown): boolean {
     [by, reason].every((text) => typeof text === "string" && isTrivialText("comment", text)) &&
     Object.keys(others).length === 0
   );
+}
+
+function isTrivialSeen(seen: unknown): boolean {
+  if (!isMapping(seen)) return false;
+  const { first, last = first, ...others } = seen;
+  return [first, last].every((day) => typeof day === "string" && isIsoDate(day)) && Object.keys(others).length === 0;
 }
 
 const ALPHANUMERIC = /[A-Za-z0-9]/;

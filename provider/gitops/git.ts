@@ -33,9 +33,11 @@ const MAX_REASON_LINES = 6;
 /**
  * Returns functions that run programs in a repository directory, without a shell. Their environment contains what git, signing and the
  * host's programs need, but no API keys: hooks are third-party code.
+ *
+ * @param variables additional variables.
  */
-export function createGitPrograms(directory: string): Programs {
-  const env = minimalEnv(process.env, "pull request");
+export function createGitPrograms(directory: string, variables: Readonly<Record<string, string>> = {}): Programs {
+  const env = { ...minimalEnv(process.env, "pull request"), ...variables };
   const runProgram = async (name: string, args: readonly string[], input = ""): Promise<ProgramResult | undefined> =>
     await new Promise((resolveResult) => {
       const child = execFile(

@@ -48,19 +48,25 @@ export async function openPullRequest(
   const { stdout } = await programs.git(["remote", "get-url", "--push", "--", remote]);
   const remoteRepository = parseRemoteUrl(stdout.trim());
   if (remoteRepository === undefined) return { remote };
-  const openResult = await runHostTool(programs, remoteRepository, branch, message);
-  if (openResult?.code === 0) {
-    const openedPage = /https?:\/\/\S+/.exec(openResult.stdout)?.[0];
-    return {
-      remote,
-      opened: openedPage ?? getNewPullRequestUrl(remoteRepository, branch) ?? remoteRepository.address,
-    };
+  return { remote, ...(await createPullRequest(programs, remoteRepository, branch, message)) };
+}
+
+/** Opens a pull or merge request for a branch at the remote. If no program can, the result contains the page for a person. */
+export async function createPullRequest(
+  programs: Programs,
+  repository: RemoteRepository,
+  branch: string,
+  message: Pick<ChangeMessage, "title" | "body">,
+): Promise<Omit<PullRequest, "remote">> {
+  const result = await runHostTool(programs, repository, branch, message);
+  const manualUrl = getNewPullRequestUrl(repository, branch);
+  if (result?.code === 0) {
+    const openedPage = /https?:\/\/\S+/.exec(result.stdout)?.[0];
+    return { opened: openedPage ?? manualUrl ?? repository.address };
   }
-  const manualUrl = getNewPullRequestUrl(remoteRepository, branch);
   return {
-    remote,
-    ...(manualUrl === undefined ? { page: remoteRepository.address } : { toOpen: manualUrl }),
-    ...(openResult === undefined ? {} : { why: openResult.reason }),
+    ...(manualUrl === undefined ? { page: repository.address } : { toOpen: manualUrl }),
+    ...(result === undefined ? {} : { why: result.reason }),
   };
 }
 
@@ -112,7 +118,7 @@ async function runHostTool(
   { hostTool }: Programs,
   { host }: RemoteRepository,
   branch: string,
-  { title, body }: ChangeMessage,
+  { title, body }: Pick<ChangeMessage, "title" | "body">,
 ) {
   // The `=` form prevents values from being read as options.
   if (host === "github") {

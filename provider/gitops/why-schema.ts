@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { declaredFieldsShape } from "../files/element-fields";
+import { elementSourceSchema } from "../files/element-source";
 import {
   entryRemovalEstimateSchema,
   evidenceSchema,
@@ -31,6 +32,7 @@ const declaredSchema = jsonObject({
   overrides: jsonArray(placeSchema, "The entries of included files that it replaces, nearest first."),
   removedAt: placeSchema.describe("Where it is removed.").exactOptional(),
   ...declaredFieldsShape,
+  source: elementSourceSchema.exactOptional(),
   daysLeft: z.int().describe("Days until its last day; negative if that is past.").exactOptional(),
 });
 

@@ -67,6 +67,7 @@ export type CommandErrorCode =
   | "ERR_SETTINGS_WRITE"
   | "ERR_SETTINGS_LOCKED"
   | "ERR_CSV"
+  | "ERR_SOURCE"
   | "ERR_INIT"
   | "ERR_EXPORT"
   | "ERR_EXPORT_EXISTS"

@@ -13,6 +13,9 @@ export const OPTIONAL_FEATURES = {
     /** Whether the environment enables the feature. */
     isRequested: (environment: NodeJS.ProcessEnv) => isPostgresUrl(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
   },
+  microsoftGraph: { packages: ["@azure/identity"], is: "A source of the kind microsoft-graph" },
+  googleDirectory: { packages: ["google-auth-library"], is: "A source of the kind google-directory" },
+  ldap: { packages: ["ldapts"], is: "A source of the kind ldap" },
 } as const;
 
 export type OptionalFeature = keyof typeof OPTIONAL_FEATURES;

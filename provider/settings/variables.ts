@@ -29,6 +29,7 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "PLAN_FIRST",
   "ROLLOUT",
   "SERVICES",
+  "SOURCES",
   "TENANTS",
   "TENANT_FINGERPRINT",
   "TENANT_IDENTITY",
@@ -40,6 +41,9 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   "TIMEOUT_MS",
   "WAVE",
 ];
+
+/** A credential of a source, such as `SOURCE_PHISH_FEED_TOKEN`. */
+const SOURCE_CREDENTIAL = /^SOURCE_[A-Z0-9_]+_(?:TOKEN|HEADER|USER|PASSWORD)$/;
 
 export interface MisspelledVariable {
   readonly name: string;
@@ -56,6 +60,7 @@ export function findMisspelledVariables(
   return Object.keys(environment).flatMap((actualName) => {
     if (!actualName.toUpperCase().startsWith(PREFIX) || !environment[actualName]) return [];
     const name = actualName.slice(PREFIX.length);
+    if (SOURCE_CREDENTIAL.test(name)) return [];
     const suggestion = findLikelyTypo(name, ENVIRONMENT_VARIABLES);
     if (suggestion === undefined || name.startsWith(`${suggestion}_`) || environment[PREFIX + suggestion]) return [];
     return [{ name: actualName, suggestion: PREFIX + suggestion }];

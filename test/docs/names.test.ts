@@ -60,8 +60,8 @@ it("names only known EMAIL_SECURITY variables", () => {
   expect(
     wrong((text) =>
       (text.match(/\bEMAIL_SECURITY_[A-Z_]*[A-Z]\b/g) ?? []).filter(
-        // Excludes the keys of individual tenants and the variables of the tests.
-        (name) => !known.has(name) && !/^EMAIL_SECURITY_(?:API_KEY|TEST)_/.test(name),
+        // Excludes the keys of individual tenants, the credentials of sources and the variables of the tests.
+        (name) => !known.has(name) && !/^EMAIL_SECURITY_(?:API_KEY|SOURCE|TEST)_/.test(name),
       ),
     ),
   ).toEqual([]);

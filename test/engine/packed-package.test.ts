@@ -40,6 +40,7 @@ it("contains exactly the repository template of `email-security init`", () => {
     ".github/workflows/merge.yml",
     ".github/workflows/pull-request.yml",
     ".github/workflows/review.yml",
+    ".github/workflows/sync.yml",
     ".gitlab-ci.yml",
     ".pre-commit-config.yaml",
     ".vscode/extensions.json",

@@ -38,7 +38,7 @@ export interface Workflow {
   readonly jobs: Readonly<Record<string, WorkflowJob>>;
 }
 
-export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review"] as const;
+export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review", "sync"] as const;
 
 export function workflow(name: (typeof WORKFLOWS)[number]): Workflow {
   return read(GITOPS, `.github/workflows/${name}.yml`) as Workflow;

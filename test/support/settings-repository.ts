@@ -64,12 +64,13 @@ export function createSettingsRepository(files: Readonly<Record<string, string>>
   return repository;
 }
 
-/** Adds a remote whose host is never contacted: a push over ssh goes to a local directory, which is returned. */
+/** Adds a remote whose host is never contacted: git over ssh reads and writes a local directory, which is returned. */
 export function addRemote(repository: SettingsRepository, address: string): TestDirectory {
   const remote = createTestDirectory();
-  execFileSync("git", ["init", "--quiet", "--bare", remote.path]);
-  // git passes the remote program as the last argument.
-  const ssh = repository.writeScript(join(".git", "ssh"), `exec git receive-pack '${remote.path}'`);
+  execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", remote.path]);
+  // git passes the remote's command as the last argument: `git-upload-pack '/acme/settings.git'`.
+  const script = `for last; do :; done\nprogram="\${last%% *}"\nexec git "\${program#git-}" '${remote.path}'`;
+  const ssh = repository.writeScript(join(".git", "ssh"), script);
   repository.git("config", "core.sshCommand", `"${ssh}"`);
   repository.git("config", "ssh.variant", "ssh");
   repository.git("remote", "add", "origin", address);

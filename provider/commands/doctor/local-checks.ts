@@ -13,7 +13,6 @@ import {
   formatInstallCommand,
   getFeaturePackages,
   OPTIONAL_FEATURES,
-  type OptionalFeature,
 } from "../../settings/optional-features";
 import { getSdkVersionProblem } from "../../settings/sdk-requirement";
 import { sanitizeLine } from "../../settings/text";
@@ -24,7 +23,7 @@ import { isProjectReadable } from "./pulumi-project";
 export const programChecks: readonly Check[] = [
   { name: "node", run: () => ok(`Node.js ${process.versions.node}`) },
   { name: "package", run: checkPackage },
-  { name: "postgresql", run: (context) => checkOptionalFeature("postgres", context) },
+  { name: "postgresql", run: checkPostgres },
 ];
 
 /** Checks of the Pulumi CLI and its state backend. */
@@ -52,16 +51,16 @@ function getSdkVersion(): string {
 }
 
 /** A missing optional feature is an error only if the user has requested it. */
-function checkOptionalFeature(feature: OptionalFeature, { environment }: CheckContext): CheckOutcome {
-  const { is, isRequested } = OPTIONAL_FEATURES[feature];
-  const packages = getFeaturePackages(feature);
-  const error = findMissingPackageError(feature, packages);
+function checkPostgres({ environment }: CheckContext): CheckOutcome {
+  const { is, isRequested } = OPTIONAL_FEATURES.postgres;
+  const packages = getFeaturePackages("postgres");
+  const error = findMissingPackageError("postgres", packages);
   const versions = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const summary = `${versions.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(summary);
   return isRequested(environment)
     ? fail(summary, error.message)
-    : skipped(`${summary}; \`${formatInstallCommand(feature)}\``);
+    : skipped(`${summary}; \`${formatInstallCommand("postgres")}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;

@@ -43,6 +43,24 @@ export const FILE_ERRORS = {
     remedies: ["Set the option that the message mentions, or give the file that declares the value."],
     nextCommand: "email-security lint",
   },
+  ERR_SOURCE: {
+    meaning:
+      "A directory or feed can't be read, or its content can't be trusted, so the generated file of this source is unchanged. Other sources are synced.",
+    example:
+      'This run may not read "https://feeds.example/domains.txt" for the source phish-feed. If the address is correct, allow it where the run is started: EMAIL_SECURITY_SOURCES=phish-feed=https://feeds.example/',
+    causes: [
+      "the run doesn't allow the address: `EMAIL_SECURITY_SOURCES` doesn't list it for this source",
+      "missing or expired credentials, a redirect to a login, or a wrong address",
+      "an answer that is empty, cut short, older than the last one, or larger than `max`",
+      "more removals than one sync may propose",
+    ],
+    remedies: [
+      "Fix the source or its credentials, and run the command again.",
+      "If a large removal is intended, write `confirmRemovals` in the source, with the exact number.",
+      "If the source has grown as expected, set `max`.",
+    ],
+    nextCommand: "email-security sync --check",
+  },
   ERR_GIT: {
     meaning:
       "Git failed to do what `--commit`, `--pr` or the `--base` of `lint` needs. Unless the message says otherwise, files and branch are unchanged.",

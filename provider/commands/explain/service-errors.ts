@@ -296,6 +296,7 @@ export const CONFIGURATION_ERRORS = {
       'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) in addition to pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
     causes: [
       "a journal in PostgreSQL without the packages that it needs",
+      "a source that reads a directory, without the library for it",
       "packages that were installed in a directory other than that of `pulumi-email-security`, or only for development",
       "a later release that needs later versions",
     ],

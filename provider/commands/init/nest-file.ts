@@ -213,12 +213,13 @@ function nestReadme(text: string, location: NestedLocation): string {
   const id = getPipelineId(location);
   return text
     .replaceAll("HEAD:settings", "HEAD:./settings")
-    .replace(/\*(Lint|Plan|Approvals|Apply|Merge|Drift|Expire|Review)\*/g, `*$1 (${name})*`)
-    .replace(/\*(lint|plan|approvals|apply|approve|expire|drift|propose|review)\*/g, `*${id}-$1*`)
+    .replace(/\*(Lint|Plan|Approvals|Apply|Merge|Drift|Expire|Review|Sync)\*/g, `*$1 (${name})*`)
+    .replace(/\*(lint|plan|approvals|apply|approve|expire|drift|propose|review|sync)\*/g, `*${id}-$1*`)
     .replaceAll(".github/actions/prepare/", `.github/actions/${id}-prepare/`)
+    .replaceAll(".github/workflows/", `.github/workflows/${id}-`)
     .replaceAll(":environment:", `:environment:${id}-`)
     .replace(/^### Git[\s\S]*?(?=^## )/m, (hosts) =>
-      hosts.replace(/`(plan|production|production-approval)`/g, `\`${id}-$1\``),
+      hosts.replace(/`(plan|production|production-approval|sources)`/g, `\`${id}-$1\``),
     )
     .replace(
       /^# .*\n\n/,

@@ -1,8 +1,10 @@
+import { getElementSource } from "../../files/element-source";
 import type { Place } from "../../files/finding";
 import { checkSettings } from "../../files/lint";
 import { isOwnFile } from "../../files/own-file";
 import { isReviewValid } from "../../files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { findElementSource } from "../../files/source-checks";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
@@ -59,6 +61,8 @@ export function buildReview(
     reasons.set(declaration, itemReasons);
   };
   const isDecided = (declaration: Declaration): boolean => isReviewValid(declaration.reviewed, settings);
+  // A sync renews or removes these entries, so the end of their term needs no decision.
+  const endsBySync = (declaration: Declaration): boolean => findElementSource(declaration, settings) !== undefined;
 
   const suggestions =
     tenantData === undefined
@@ -72,6 +76,7 @@ export function buildReview(
     const declaration = place === undefined ? undefined : byLocation.get(getLocationKey(place));
     const reasonKind = KIND_BY_SUGGESTION[kind];
     if (declaration === undefined || reasonKind === undefined) continue;
+    if (reasonKind === "ending" && endsBySync(declaration)) continue;
     const isUnreviewed =
       reasonKind === "malicious"
         ? hasMailSinceReview(declaration, settings, tenantData, reasonKind)
@@ -89,8 +94,8 @@ export function buildReview(
   for (const declaration of expired) {
     const isAtTenant =
       tenantData !== undefined && isStillAtTenant(declaration, { settings, observed: tenantData.observed });
-    if (!isAtTenant && (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") && isDecided(declaration))
-      continue;
+    const isReviewedSince = (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") && isDecided(declaration);
+    if (!isAtTenant && (isReviewedSince || endsBySync(declaration))) continue;
     const evidence = isAtTenant
       ? `It was declared until ${declaration.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
       : `It was declared until ${declaration.expires}, and its line does nothing any more.`;
@@ -99,7 +104,7 @@ export function buildReview(
   const ownDomains = new OwnDomains(settings.ownDomains);
   for (const declaration of allDeclared) {
     if (isDecided(declaration)) continue;
-    addReason(declaration, findExpiringReason(declaration, today, withinDays));
+    if (!endsBySync(declaration)) addReason(declaration, findExpiringReason(declaration, today, withinDays));
     addReason(declaration, findOutsideOwnerReason(declaration, ownDomains));
     addReason(declaration, findOutsideVipReason(declaration, ownDomains));
   }
@@ -166,7 +171,7 @@ function buildReviewItem(declaration: Declaration, settings: Settings): Omit<Rev
     ...(declaration.kind === "entry" ? { scope: declaration.verdictScope } : {}),
     place: location,
     ...(isOwnFile(location.file, settings) ? {} : { isShared: true }),
-    ...omitUndefined({ comment, ticket, owner, expires }),
+    ...omitUndefined({ comment, ticket, owner, expires, source: getElementSource(declaration, settings) }),
   };
 }
 

@@ -15,6 +15,9 @@ const COLUMN_TITLES = [
   "owner",
   "expires",
   "comment",
+  "source",
+  "first seen",
+  "last seen",
 ] as const;
 
 /** Renders a review as CSV: one row per item, the worst first. Cells can't act as spreadsheet formulas or terminal control sequences. */
@@ -32,6 +35,7 @@ function formatItemRow({
   owner,
   expires,
   comment,
+  source,
   reasons,
 }: ReviewItem): string[] {
   const cells: Readonly<Record<(typeof COLUMN_TITLES)[number], string | undefined>> = {
@@ -46,6 +50,9 @@ function formatItemRow({
     owner,
     expires,
     comment,
+    source: source?.name,
+    "first seen": source?.firstSeen,
+    "last seen": source?.lastSeen,
   };
   return COLUMN_TITLES.map((title) => sanitizeMultiline(cells[title] ?? ""));
 }

@@ -1,3 +1,4 @@
+import { describeElementSource } from "../../files/element-source";
 import { describeValue } from "../../plan/render/plan-descriptions";
 import { renderFilterOptions } from "../../render/html-filters";
 import { type PageStatus, renderHtmlPage, renderStatusBanner } from "../../render/html-page";
@@ -196,6 +197,7 @@ function buildReviewDetails({
   ticket,
   owner,
   expires,
+  source,
 }: ReviewItem): [label: string, words: SafeText][] {
   const details: [string, SafeText | undefined][] = [
     [
@@ -208,6 +210,7 @@ function buildReviewDetails({
     ["Comment", comment ? [untrusted(comment)] : undefined],
     ["Ticket", ticket === undefined ? undefined : [untrusted(ticket)]],
     ["Owner", owner === undefined ? undefined : [untrusted(owner)]],
+    ["Source", source && [untrustedSentence(describeElementSource(source).replace(/^source /, ""))]],
     ["Ends", expires === undefined ? undefined : [expires === "never" ? "never" : expires]],
   ];
   return details.filter((detail): detail is [string, SafeText] => detail[1] !== undefined);

@@ -1,3 +1,4 @@
+import { describeElementSource } from "../../files/element-source";
 import { formatLineLocation } from "../../files/finding";
 import { formatCount, toSingleLine } from "../../render/safe-text";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
@@ -44,13 +45,23 @@ export function getItemNoun({ list, reasons }: ReviewItem): (typeof ITEM_NOUNS)[
 }
 
 /** Formats details, such as " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". The result is safe to print. */
-export function formatItemDetails({ scope, place, isShared, comment, ticket, owner, expires }: ReviewItem): string {
+export function formatItemDetails({
+  scope,
+  place,
+  isShared,
+  comment,
+  ticket,
+  owner,
+  expires,
+  source,
+}: ReviewItem): string {
   const details = [
     ...(scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? [] : [excerpt(scope)]),
     ...(comment ? [quote(toSingleLine(comment), 120)] : []),
     ...(ticket === undefined ? [] : [excerpt(ticket)]),
     ...(owner === undefined ? [] : [`owner ${excerpt(owner)}`]),
     ...(expires === undefined ? [] : [formatItemExpiry(expires)]),
+    ...(source === undefined ? [] : [describeElementSource(source)]),
     ...(place === undefined ? [] : [formatLineLocation(place) + (isShared === true ? ", included" : "")]),
   ];
   return details.length === 0 ? "" : ` (${details.join(", ")})`;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { elementSourceSchema } from "../../files/element-source";
 import { placeSchema } from "../../plan/plan-schema";
 import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
@@ -16,6 +17,7 @@ const itemSchema = jsonObject({
   ticket: z.string().exactOptional(),
   owner: z.string().exactOptional(),
   expires: jsonTextField("The last day (UTC), or never.").exactOptional(),
+  source: elementSourceSchema.exactOptional(),
   reasons: jsonArray(
     jsonObject({
       kind: z

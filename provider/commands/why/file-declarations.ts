@@ -1,5 +1,6 @@
 import { dirname, join, normalize } from "node:path";
 import { pickTextFields } from "../../files/element-fields";
+import { getElementSource } from "../../files/element-source";
 import { createFileReader } from "../../files/read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { readYaml } from "../../files/yaml-source";
@@ -35,6 +36,7 @@ export function findFileDeclarations(
       overrides,
       removedAt,
       ...pickTextFields(declaration),
+      source: getElementSource(declaration, settings),
       daysLeft: isDay ? Math.round((Date.parse(expires) - Date.parse(today)) / 86_400_000) : undefined,
     });
   };

@@ -1,4 +1,5 @@
 import { labelTextFields } from "../../files/element-fields";
+import { describeElementSource } from "../../files/element-source";
 import type {
   FileDeclaration,
   FileElement,
@@ -155,6 +156,7 @@ function formatFileDeclaration(declaration: FileDeclaration): SafeText {
 function describeFileDetails({
   includeChain,
   overrides,
+  source,
   expires,
   daysLeft,
   state,
@@ -169,6 +171,7 @@ function describeFileDetails({
       )}`,
     );
   if (overrides.length > 0) details.push(safeText`in place of ${joinTexts(overrides.map(describeLine), ", ")}`);
+  if (source !== undefined) details.push([describeElementSource(source)]);
   for (const [label, text] of labelTextFields(declared)) details.push(safeText`${label}: ${untrusted(text)}`);
   if (state !== "declared") return details;
   if (daysLeft === undefined) details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);

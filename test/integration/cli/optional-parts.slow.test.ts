@@ -84,6 +84,21 @@ it("fails the doctor check for missing packages only when PostgreSQL is configur
   ]);
 });
 
+it.each([
+  ["microsoft-graph", "group: Board", "https://graph.microsoft.com/", "@azure/identity"],
+  ["google-directory", "group: board@acme.example", "https://admin.googleapis.com/", "google-auth-library"],
+  ["ldap", "group: Board, url: ldaps://127.0.0.1, base: dc=acme", "ldaps://127.0.0.1/", "ldapts"],
+])("names the library that a source of the kind %s needs", async (kind, keys, address, library) => {
+  const source = `executives: { kind: ${kind}, ${keys}, into: vips }`;
+  await writeFile(join(directory.path, "sources.yaml"), `version: 1\nsources: { ${source} }\n`);
+  const allowed = { EMAIL_SECURITY_SOURCES: `executives=${address}` };
+  const { code, stdout, stderr } = await run(allowed, "sync", "sources.yaml");
+  expect(code).toBe(1);
+  const output = `${stdout}${stderr}`.replace(/\s+/g, " ");
+  expect(output).toContain(`A source of the kind ${kind} needs ${library} `);
+  expect(output).toContain(`npm install "${library}@^`);
+});
+
 // These tests come last, because they install packages.
 it("rejects an incompatible version of pg-boss", async () => {
   const modules = join(directory.path, "node_modules");

@@ -2,7 +2,7 @@ import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { NetworkError } from "../../../provider/client";
-import { makeCertificate } from "./certificate";
+import { makeCertificate } from "../../support/certificate";
 import { always, entry, failure, RecordingService, TestClient } from "./service";
 
 const create = (client: TestClient) =>

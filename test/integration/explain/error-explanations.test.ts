@@ -20,6 +20,7 @@ import { openJournalDatabase } from "../../../provider/rollout/database/open-dat
 import { extractBundle } from "../../../provider/rollout/planning/file-bundle";
 import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { assertAllowedSource } from "../../../provider/sources/allowed-sources";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/error-coverage";
 import { target } from "../../support/rollout-target";
 import { type Answerer, always, entry, failure, json, page, RecordingService, TestClient } from "../client/service";
@@ -64,6 +65,7 @@ type QuickCode = Exclude<ExplainedErrorCode, SlowCode>;
 
 const PROVOKED: Provocations<QuickCode> = {
   ERR_INVALID_ARGUMENT: () => thrown(() => acme.allowDenyEntries.update("", { comment: "x" })),
+  ERR_SOURCE: () => thrown(() => assertAllowedSource("phish-feed", "https://feeds.example/domains.txt", {})),
   ERR_BAD_REQUEST: () =>
     thrown(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
   ERR_NOT_FOUND: () => thrown(() => acme.allowDenyEntries.delete("ade_gone")),

@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { makeCertificate } from "../client/certificate";
+import { makeCertificate } from "../../support/certificate";
 import { chosen, promiseOf } from "./faults";
 import { askTwice, type KnownIds, READING } from "./read-only-endpoints";
 

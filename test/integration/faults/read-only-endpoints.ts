@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SettingsClient } from "../../../provider/client";
+import type { Certificate } from "../../support/certificate";
 import { startFaultyProxy } from "../../support/faulty-proxy";
-import type { Certificate } from "../client/certificate";
 import { ENDPOINTS } from "../client/endpoints";
 import type { FaultCase, ProxiedEndpoint } from "./faults";
 

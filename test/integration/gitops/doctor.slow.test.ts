@@ -9,8 +9,8 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { getInstallationName } from "../../../provider/engine/installed-engines";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
+import { makeCertificate } from "../../support/certificate";
 import { createTestDirectory } from "../../support/test-directory";
-import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./doctor-fixture";
 

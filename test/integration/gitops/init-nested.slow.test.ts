@@ -34,7 +34,7 @@ function stepOf({ stdout }: CliResult, command: string): string {
 }
 
 function workflowsIn(repository: SettingsRepository, name = "acme"): Map<string, Workflow> {
-  const files = ["approvals", "drift", "expire", "merge", "pull-request", "review"];
+  const files = ["approvals", "drift", "expire", "merge", "pull-request", "review", "sync"];
   return new Map(
     files.map((file) => {
       const path = repository.at(`.github/workflows/email-security-${name}-${file}.yml`);
@@ -45,7 +45,7 @@ function workflowsIn(repository: SettingsRepository, name = "acme"): Map<string,
 
 const TOP = [
   ".github/actions/email-security-acme-prepare/action.yml",
-  ...["approvals", "drift", "expire", "merge", "pull-request", "review"].map(
+  ...["approvals", "drift", "expire", "merge", "pull-request", "review", "sync"].map(
     (file) => `.github/workflows/email-security-acme-${file}.yml`,
   ),
   ".gitlab-ci.yml",

@@ -89,7 +89,7 @@ describe("the GitHub pipeline", () => {
   });
 
   it.each(jobs)("gives the key only to environment jobs without write access: %s", (_name, job) => {
-    expect(job.environment !== undefined).toBe(hasKey(job));
+    if (job.environment !== "sources") expect(job.environment !== undefined).toBe(hasKey(job));
     expect(job.permissions?.["id-token"]).toBe(hasKey(job) ? "write" : undefined);
     if (hasKey(job)) expect(job.permissions?.["contents"]).toBe("read");
   });
@@ -115,6 +115,23 @@ describe("the GitHub pipeline", () => {
       AUTHOR: expect.stringContaining(" github.event.pull_request.user.login "),
       BASE: expect.stringContaining(" github.event.repository.default_branch "),
     });
+  });
+
+  it("reads sources on main only, without the tenant's key and without a token for installers", () => {
+    const { on, jobs: own } = workflow("sync");
+    expect(Object.keys(on)).toEqual(["schedule", "workflow_dispatch"]);
+    const { sync } = own;
+    expect(sync && hasKey(sync)).toBe(false);
+    expect(sync).toMatchObject({
+      if: expect.stringContaining(" vars.EMAIL_SECURITY_SOURCES != '' "),
+      environment: "sources",
+      permissions: { contents: "write", "pull-requests": "write" },
+      env: { EMAIL_SECURITY_SOURCES: expect.stringContaining(" vars.EMAIL_SECURITY_SOURCES ") },
+    });
+    const checkout = sync?.steps.find(({ uses }) => uses?.startsWith("actions/checkout@"));
+    expect(checkout?.with).toEqual({ "fetch-depth": 0, "persist-credentials": false });
+    const withToken = sync?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
+    expect(withToken?.map(({ name }) => name)).toEqual(["Propose changes"]);
   });
 
   it("serializes applies without canceling a run", () => {
@@ -212,6 +229,7 @@ describe("the GitLab pipeline", () => {
     for (const name of ["expire", "drift", "report", "propose"]) {
       expect(when(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
     }
+    expect(when("sync")).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes" && $EMAIL_SECURITY_SOURCES']);
     expect(when("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
     expect(when("report-review")).toEqual(when("review"));
   });

@@ -127,3 +127,23 @@ it.each([
   expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");
   expect(stdout).not.toContain("not committed yet");
 });
+
+it.each([
+  ["in the feed", "", "source phish-feed (url), in it since 2026-10-01, seen on 2026-10-20"],
+  [
+    "that left the feed",
+    ", last: 2026-10-12",
+    "source phish-feed (url), in it since 2026-10-01, last seen on 2026-10-12, no longer in it",
+  ],
+])("names the source of an entry %s", async (_what, last, detail) => {
+  using repository = createSettingsRepository();
+  repository.commit("Sync phish-feed", {
+    "settings.yaml":
+      "version: 1\ninclude: [sources/phish-feed.yaml]\nsources:\n  phish-feed: { kind: url, url: 'https://feeds.example/', into: deny, expires: 14d }\n",
+    "sources/phish-feed.yaml": `version: 1\nsource: { name: phish-feed, kind: url, synced: 2026-10-20 }\ndeny:\n  - { value: evil.example, expires: 2099-12-31, seen: { first: 2026-10-01${last} } }\n`,
+  });
+  const email = createCli(repository.path, OFFLINE);
+  expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} ends after `);
+  const story = JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport;
+  expect(story.files).toMatchObject([{ source: { name: "phish-feed", kind: "url", firstSeen: "2026-10-01" } }]);
+});

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Certificate } from "../client/certificate";
+import type { Certificate } from "../../support/certificate";
 
 export interface ProxyOptions {
   /** The loopback port that every tunnel connects to, whatever the requested host. */

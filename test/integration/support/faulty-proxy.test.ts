@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
+import { makeCertificate } from "../../support/certificate";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
-import { makeCertificate } from "../client/certificate";
 
 const ENTRIES = "/api/v1/settings/allow_deny_entries";
 const ENTRY = { list: "deny", entry_type: "domain", value: "evil.example" };

@@ -1,18 +1,24 @@
 #!/usr/bin/env node
-// GitHub's `gh` as far as the workflows use it, over a JSON file that stands in for GitHub (GH_STATE). What it is asked
-// that it doesn't know is an error. Filters (--jq) are run by gojq, as the real one does.
+// GitHub's `gh` as far as the workflows and commands use it, over a JSON file that stands in for GitHub: GH_STATE, or
+// state.json in GH_CONFIG_DIR, which commands pass on. What it is asked that it doesn't know is an error. Filters (--jq) are run by
+// gojq, as the real one does.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
-const args = process.argv.slice(2);
-const state = JSON.parse(readFileSync(process.env.GH_STATE, "utf8"));
+const args = process.argv.slice(2).flatMap((arg) => {
+  const [, name, text] = /^(--[a-z-]+)=([\s\S]*)$/.exec(arg) ?? [];
+  return name === undefined ? [arg] : [name, text];
+});
+const file = process.env.GH_STATE ?? join(process.env.GH_CONFIG_DIR ?? "", "state.json");
+const state = JSON.parse(readFileSync(file, "utf8"));
 if (!process.env.GH_TOKEN) throw new Error("gh: no GH_TOKEN");
 
 const value = (name) => {
   const at = args.indexOf(name);
   return at < 0 ? undefined : args[at + 1];
 };
-const body = () => readFileSync(value("--body-file"), "utf8");
+const body = () => readFileSync(value("--body-file") === "-" ? 0 : value("--body-file"), "utf8");
 const print = (answer) => {
   const filter = value("--jq");
   const text = JSON.stringify(answer);
@@ -20,7 +26,10 @@ const print = (answer) => {
   else if (!args.includes("--silent")) console.log(text);
 };
 
+const addressOf = ({ number }) => `https://github.com/acme/email-security/pull/${number}`;
+
 const commands = {
+  "auth setup-git"() {},
   api() {
     const url = new URL(`https://api.github.com/${args.find((arg) => arg.startsWith("repos/"))}`);
     const path = url.pathname.replace("/repos/acme/email-security/", "");
@@ -80,7 +89,12 @@ const commands = {
   },
   "pr list"() {
     const listed = state.pulls.filter((pull) => pull.state === value("--state") && pull.head === value("--head"));
-    print(listed.slice(0, Number(value("--limit"))).toReversed());
+    print(
+      listed
+        .slice(0, Number(value("--limit")))
+        .toReversed()
+        .map((pull) => ({ ...pull, url: addressOf(pull) })),
+    );
   },
   "pr edit"() {
     // As the real one: by its number, or the newest of a branch, also one that was merged.
@@ -101,10 +115,11 @@ const commands = {
       title: value("--title"),
       body: body(),
     });
+    console.log(addressOf(state.pulls.at(-1)));
   },
 };
 
 const command = commands[args[0]] ?? commands[`${args[0]} ${args[1]}`];
 if (command === undefined) throw new Error(`gh: no ${args.join(" ")}`);
 command();
-writeFileSync(process.env.GH_STATE, JSON.stringify(state, undefined, 2));
+writeFileSync(file, JSON.stringify(state, undefined, 2));

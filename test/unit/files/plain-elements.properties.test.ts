@@ -30,6 +30,18 @@ const LINES = [
   ..."    reviewed: { on: 2026-11-23, by: it's, reason: a - b }|    reviewed: { on: 2026-11-23, by: a -b, reason: a' b }|    reviewed: { on: 2026-11-23 }".split(
     "|",
   ),
+  ..."  - { value: a.example, comment: a & b's #c, expires: 2027-03-31 }|  - { value: b.example, seen: { first: 2026-11-23 } }|  - { value: no }".split(
+    "|",
+  ),
+  ..."  - { value: 'q.example' }|  - { email: a@b.example, comment: 'x' }|  - { value: c.example, comment: a #b }|  - { value: 12 }|  - { value: d, value: e }".split(
+    "|",
+  ),
+  ...'  - { value: e.example, comment: "a, b: {c} [d]", seen: { first: 2026-11-23, last: 2026-11-24 } } # x|  - { value: f.example, }|  - { value: "g:h" }'.split(
+    "|",
+  ),
+  "  - { value: i.example, seen: { first: 2026-11-23 }, comment: a }",
+  "  - { value: j.example, comment: a  b }",
+  "  - { value: k.example, comment: yes }",
   "    comment: |",
   "    comment: |+",
   ..."    value: b.example|    expires: 2027-03-31|    expires: 010|  - email: a@b.example|    reviewed: { on: 2026-11-23, by: Dana }|    reviewed:".split(

@@ -51,6 +51,7 @@ const CASES: Readonly<
   ],
   "policy.reviewEvery": ["90d", ["91d", "13w"], ["89d", "12w"]],
   "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
+  "policy.allowFrom": ["false", ["true"], ["false"]],
   "lists.entries.mode": ["exclusive", ["additive", "exclusive-allows"], ["exclusive"]],
   "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],
   "lists.entries.protect": ['["*.soc.example"]', ["[]", "[a.soc.example]"], ['[a.soc.example, "*.soc.example"]']],

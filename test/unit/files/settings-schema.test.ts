@@ -51,6 +51,7 @@ policy:
   maxDays: 3650
   requireTwoPeople: [allow]
   refuseWholeDomains: false
+  allowFrom: true
 lists:
   entries: { mode: exclusive, protect: ["*.partner.example"], ignore: ["*.legacy.example"], maxRemovals: 20, adopt: true }
   vips: { onDelete: keep, mode: additive, maxRemovalFraction: 0.5, confirmRemovals: 3 }
@@ -71,6 +72,17 @@ allow:
   - 192.0.2.7
 deny:
   - evil.example
+  - { value: seen.example, seen: { first: 2026-11-20, last: 2026-11-25 } }
+source: { name: feed, kind: url, synced: 2026-11-29, declaration: 3f2a9c1b, etag: '"1"', lastModified: 2026-11-29T00:00:00.000Z, published: 2026-11-29T00:00:00.000Z }
+sources:
+  executives: { kind: microsoft-graph, group: Executive Leadership, into: vips, comment: "Member of {group}", onDelete: exclude }
+  staff: { kind: google-directory, group: staff@acme.example, into: vips, max: 100, confirmRemovals: 20 }
+  board: { kind: ldap, url: "ldaps://ldap.acme.example", base: "dc=acme", group: board, mailAttribute: mail, into: vips }
+  feed: { kind: url, url: "https://feeds.example/domains.txt", into: deny, expires: 14d, hosts: true, scope: global, owner: Dana, ticket: INC-7 }
+  table: { kind: csv, file: feeds/table.csv, column: Domain, into: allow, expires: never }
+  people: { kind: csv, file: people.csv, into: vips }
+  indicators: { kind: stix, url: "https://feeds.example/stix", into: deny, expires: 2w, comment: "{name} of {source}" }
+  events: { kind: misp, url: "https://misp.example/events", into: deny, expires: 30d }
 `;
 
 it("accepts a file with every key, by schema and by reader", () => {
@@ -125,6 +137,26 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
   ["the same twice", "version: 1\ndeny: [evil.example, Evil.example]", false],
   ["both lists", "version: 1\ndeny: [evil.example]\nallow: [evil.example]", false],
   ["what is risky", "version: 1\nallow: [gmail.com]", false],
+  ["a source of another kind", "version: 1\nsources: { feed: { kind: rss, into: deny } }"],
+  ["a source with an unknown key", "version: 1\nsources: { a: { kind: csv, file: a.csv, into: vips, colum: b } }"],
+  ["a directory into denies", "version: 1\nsources: { a: { kind: google-directory, group: a@b.example, into: deny } }"],
+  ["a wrong name of a source", "version: 1\nsources: { A_B: { kind: csv, file: a.csv, into: vips } }"],
+  ["a feed without a term", "version: 1\nsources: { a: { kind: url, file: a.txt, into: deny } }", false],
+  ["a feed without an address", "version: 1\nsources: { a: { kind: url, into: deny, expires: 14d } }", false],
+  [
+    "a feed with a password",
+    'version: 1\nsources: { a: { kind: url, url: "https://u:p@feeds.example/", into: deny, expires: 14d } }',
+    false,
+  ],
+  [
+    "an unknown placeholder",
+    'version: 1\nsources: { a: { kind: csv, file: a.csv, into: vips, comment: "{who}" } }',
+    false,
+  ],
+  ["a group without its name", "version: 1\nsources: { a: { kind: microsoft-graph, into: vips } }", false],
+  ["a term of no length", "version: 1\nsources: { a: { kind: url, file: a, into: deny, expires: soon } }", false],
+  ["a source's record without a date", "version: 1\nsource: { name: feed, kind: url }"],
+  ["an element seen on no day", "version: 1\ndeny:\n  - { value: evil.example, seen: { first: soon } }", false],
   ["a file that is not there", "version: 1\ninclude: [none.yaml]", false],
   ["an address", "version: 1\ninclude: [https://example.com/baseline.yaml]", false],
 ];

@@ -134,7 +134,7 @@ describe("unsupported YAML", () => {
     ],
     [
       "{ value: a.example, colour: red }",
-      '3:25 unknown-key: "colour" isn\'t a valid key here; the known names are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
+      '3:25 unknown-key: "colour" isn\'t a valid key here; the known names are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed, seen',
     ],
   ])("is reported once for a misspelled key: %s", (element, message) => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);

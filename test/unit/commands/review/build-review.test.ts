@@ -65,6 +65,33 @@ describe("a review", () => {
     expect(review(files, [malicious("10")]).told).toEqual(["allow bad.example: malicious"]);
   });
 
+  const feed = (elements: string) => ({
+    "acme.yaml":
+      "version: 1\ninclude: [sources/feed.yaml]\nsources:\n  feed: { kind: url, url: 'https://feeds.example/', into: deny, expires: 14d }\n",
+    "sources/feed.yaml": `version: 1\nsource: { name: feed, kind: url, synced: 2026-11-18 }\ndeny:\n${elements}`,
+  });
+  const seen = (value: string, expires: string, rest = "") =>
+    `  - { value: ${value}, expires: ${expires}, seen: { first: 2026-10-01${rest} } }\n`;
+
+  it("lists the entries of a feed that matched no mail, with their dates in the feed", () => {
+    const elements = [
+      seen("bad.example", "2026-12-02"),
+      seen("gone.example", "2026-11-22", ", last: 2026-11-08"),
+      seen("quiet.example", "2026-12-02"),
+    ];
+    const output = review(feed(elements.join("")), [malicious("10")]);
+    expect(output.told).toEqual(["deny gone.example: unused", "deny quiet.example: unused"]);
+    expect(output.found.items.map(({ source }) => source)).toEqual([
+      { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-08", hasLeft: true },
+      { name: "feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" },
+    ]);
+  });
+
+  it("asks for no decision about the end of an entry that a sync renews or removes", () => {
+    const elements = `${seen("ending.example", "2026-11-22")}${seen("ended.example", "2026-11-20", ", last: 2026-11-06")}`;
+    expect(review(feed(elements), undefined).told).toEqual([]);
+  });
+
   it("lists entries that are expiring, expired, unused or violate the policy", () => {
     const files = {
       "acme.yaml": `version: 1\npolicy: { requireOwner: [allow] }\nallow:\n  - { value: a.example, expires: never, ${KEPT} }\n  - { value: b.example, owner: Dana, expires: 2026-11-30 }\n  - { value: c.example, owner: Dana, expires: 2026-11-20, ${KEPT} }\ndeny:\n  - old.example\n  - { value: kept.example, ${KEPT} }\n`,

@@ -5,7 +5,14 @@ import { renderReviewMarkdown } from "../../../../provider/commands/review/revie
 import { formatReviewJson, reviewSchema } from "../../../../provider/commands/review/review-schema";
 import { renderReviewText } from "../../../../provider/commands/review/review-text";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { emptyReview, hugeReview, mixedReview, reviewOfText, unreadReview } from "../../../support/reviews";
+import {
+  emptyReview,
+  hugeReview,
+  mixedReview,
+  reviewOfText,
+  reviewReport,
+  unreadReview,
+} from "../../../support/reviews";
 
 const ALL = {
   reviewCsv: renderReviewCsv,
@@ -38,6 +45,17 @@ describe("a rendered review", () => {
       expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
       expect(page).not.toMatch(/<script|<link|<img|<iframe|<a\b|\ssrc=|\shref=|url\(|@import|\son\w+=/i);
     }
+  });
+
+  it("shows the source of an entry in each format", () => {
+    const source = { name: "phish-feed", kind: "url", firstSeen: "2026-10-01", lastSeen: "2026-11-18" };
+    const reasons = [{ kind: "unused", evidence: "No mail." }] as const;
+    const report = reviewReport([{ list: "deny", value: "evil.example", source, reasons }]);
+    for (const [name, textOf] of Object.entries(ALL)) expect(textOf(report), name).toContain("phish-feed");
+    expect(renderReviewCsv(report)).toMatch(/,"phish-feed","2026-10-01","2026-11-18"\r?\n$/);
+    expect(renderReviewText(report).replace(/\s+/g, " ")).toContain(
+      "source phish-feed (url), in it since 2026-10-01, seen on 2026-11-18",
+    );
   });
 
   it("escapes formulas in CSV", () => {

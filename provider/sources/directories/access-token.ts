@@ -1,0 +1,42 @@
+import { assertFeatureInstalled, type OptionalFeature } from "../../settings/optional-features";
+import { collectSecrets, maskSecrets } from "../../settings/secrets";
+import { excerptSentences } from "../../settings/text";
+import { type SourceContext, SourceError } from "../source-reading";
+import { formatSourceVariable } from "../source-variables";
+
+export interface AccessTokenOptions {
+  /** The library that requests a token. */
+  readonly feature: OptionalFeature;
+  /** Requests a token with the library. */
+  readonly request: () => Promise<string | null | undefined>;
+  /** How to configure credentials for the library. */
+  readonly advice: string;
+}
+
+/**
+ * Returns the source's token from the environment, or else one from the library of the directory's vendor.
+ *
+ * @throws {MissingPackageError} if the library is needed and not installed.
+ * @throws {SourceError} if there are no credentials, or the vendor rejects them.
+ */
+export async function getAccessToken(
+  { environment, name, signal }: SourceContext,
+  { advice, feature, request }: AccessTokenOptions,
+): Promise<string> {
+  const variable = formatSourceVariable(name, "TOKEN");
+  const token = environment[variable]?.trim();
+  if (token) return token;
+  assertFeatureInstalled(feature);
+  let reason = "the credentials gave no token";
+  try {
+    const requested = await request();
+    if (requested) return requested;
+  } catch (error) {
+    signal.throwIfAborted();
+    // Without a cause, because errors of these libraries can hold the request with its secrets.
+    reason = maskSecrets(collectSecrets(environment), error instanceof Error ? error.message : String(error));
+  }
+  throw new SourceError(
+    `The source ${name} has no access token: ${excerptSentences(reason, 600)}. ${advice} Or set ${variable}.`,
+  );
+}

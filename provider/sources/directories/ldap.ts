@@ -1,0 +1,16 @@
+import { assertFeatureInstalled } from "../../settings/optional-features";
+import type { SourceContext, SourceReading } from "../source-reading";
+import type { LdapGroup } from "./ldap-reader";
+
+/**
+ * Reads the members of a group and of its nested groups.
+ *
+ * @throws {MissingPackageError} if `ldapts` is not installed.
+ * @throws {SourceError} if the group can't be read completely.
+ */
+export async function readLdap(source: LdapGroup, context: SourceContext): Promise<SourceReading> {
+  assertFeatureInstalled("ldap");
+  context.signal.throwIfAborted();
+  const { readLdapGroup } = await import("./ldap-reader.js");
+  return await readLdapGroup(source, context);
+}

@@ -1,0 +1,23 @@
+import type { SourceItem } from "../source-reading";
+import { type SkippedItems, SourceError } from "../source-reading";
+
+/** The items of a feed in JSON. */
+export interface ParsedFeed {
+  readonly items: readonly SourceItem[];
+  readonly skipped: readonly SkippedItems[];
+  /** An ISO instant. */
+  readonly published?: string;
+}
+
+/** @throws {SourceError} if the text isn't JSON, for example because it is cut short. */
+export function parseFeedJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (cause) {
+    // The parser's message quotes the text.
+    throw new SourceError(
+      `The source ${name} can't be read. Its answer isn't valid JSON, or it is cut short after ${text.length} characters.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,76 @@
+import { dirname, isAbsolute, join } from "node:path";
+import { createFileReader } from "../../files/read-source";
+import type { FeedDeclaration } from "../../files/source-schema";
+import { omitUndefined } from "../../settings/omit-undefined";
+import { quote } from "../../settings/text";
+import { requestSource } from "../request-source";
+import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { parseCsvFeed } from "./csv";
+import type { ParsedFeed } from "./json-feed";
+import { parseMispFeed } from "./misp";
+import { parseStixFeed } from "./stix";
+import { parseTextFeed } from "./text";
+
+const ACCEPTED_TYPES = {
+  url: "text/plain, */*;q=0.5",
+  csv: "text/csv, text/plain;q=0.9, */*;q=0.5",
+  stix: "application/taxii+json;version=2.1, application/stix+json;version=2.1, application/json;q=0.9",
+  misp: "application/json",
+} as const;
+
+/**
+ * Reads a feed of indicators, or a local table.
+ *
+ * @throws {SourceError} if the feed can't be read as a whole.
+ */
+export async function readFeed(
+  source: FeedDeclaration,
+  context: SourceContext,
+): Promise<SourceReading | "not-modified"> {
+  if (source.file !== undefined) return parseFeed(source, readLocalFeed(source.file, context), context);
+  const { etag, lastModified } = context.previous ?? {};
+  const response = await requestSource(source.url ?? "", context, {
+    accept: ACCEPTED_TYPES[source.kind],
+    ...(etag === undefined ? {} : { "if-none-match": etag }),
+    ...(lastModified === undefined ? {} : { "if-modified-since": new Date(lastModified).toUTCString() }),
+  });
+  if (response === "not-modified") return response;
+  const { headers, text } = response;
+  const modifiedAt = Date.parse([headers["last-modified"]].flat()[0] ?? "");
+  return {
+    ...parseFeed(source, text, context),
+    ...omitUndefined({
+      etag: [headers["etag"]].flat()[0],
+      lastModified: Number.isNaN(modifiedAt) ? undefined : new Date(modifiedAt).toISOString(),
+    }),
+  };
+}
+
+function parseFeed(source: FeedDeclaration, text: string, { name, today }: SourceContext): ParsedFeed {
+  switch (source.kind) {
+    case "url":
+      return { items: parseTextFeed(text), skipped: [] };
+    case "csv":
+      return { items: parseCsvFeed(text, name, source.column), skipped: [] };
+    case "stix":
+      return parseStixFeed(text, name, today === undefined ? Date.now() : Date.parse(`${today}T23:59:59Z`));
+    case "misp":
+      return parseMispFeed(text, name);
+  }
+}
+
+function readLocalFeed(file: string, { name, declaredIn = "." }: SourceContext): string {
+  try {
+    if (isAbsolute(file)) throw new Error("its path isn't relative to the settings file");
+    // Hidden files may hold credentials, and the report quotes lines that aren't values.
+    if (/(?:^|[\\/])\.(?!\.?[\\/])/.test(file)) throw new Error("it is a hidden file or in a hidden directory");
+    const text = createFileReader(declaredIn)(join(dirname(declaredIn), file));
+    if (/^version https:\/\/git-lfs/.test(text)) throw new Error("it is a pointer of Git LFS");
+    return text;
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "it doesn't exist" : (cause as Error).message;
+    throw new SourceError(`The source ${name} can't be read. The file ${quote(file, 300)} can't be read: ${reason}.`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { ItemCounter } from "../skipped-items";
+import { SourceError, type SourceItem } from "../source-reading";
+import { type ParsedFeed, parseFeedJson } from "./json-feed";
+import { parseStixPattern } from "./stix-pattern";
+
+const bundleSchema = z.object({
+  type: z.string().optional(),
+  objects: z.array(z.unknown()).optional(),
+  more: z.boolean().optional(),
+});
+
+const indicatorSchema = z.object({
+  type: z.literal("indicator"),
+  name: z.string().optional(),
+  pattern: z.string(),
+  pattern_type: z.string().optional(),
+  revoked: z.boolean().optional(),
+  valid_from: z.string().optional(),
+  valid_until: z.string().optional(),
+});
+
+/**
+ * Parses the indicators of a STIX 2.1 bundle, or of an envelope of a TAXII 2.1 collection.
+ *
+ * @param now the time at which indicators have to be valid, in milliseconds since 1970.
+ * @throws {SourceError} if the text isn't a complete bundle.
+ */
+export function parseStixFeed(text: string, name: string, now: number): ParsedFeed {
+  const bundle = bundleSchema.safeParse(parseFeedJson(text, name));
+  if (!bundle.success || (bundle.data.objects === undefined && bundle.data.type !== "bundle")) {
+    throw new SourceError(`The source ${name} can't be read. Its answer isn't a STIX bundle.`);
+  }
+  if (bundle.data.more === true) {
+    throw new SourceError(
+      `The source ${name} can't be read. Its answer is only the first page of a TAXII collection. Set a larger \`limit\` in the address.`,
+    );
+  }
+  const items: SourceItem[] = [];
+  const skipped = new ItemCounter();
+  for (const object of bundle.data.objects ?? []) {
+    const parsed = indicatorSchema.safeParse(object);
+    if (!parsed.success) {
+      if ((object as { type?: unknown } | null)?.type === "indicator") skipped.add("isn't a valid indicator", "");
+      continue;
+    }
+    const { pattern, pattern_type: patternType = "stix", revoked, valid_from: from, valid_until: until } = parsed.data;
+    const values = patternType === "stix" ? parseStixPattern(pattern) : undefined;
+    if (revoked === true) skipped.add("is revoked", pattern);
+    else if (from !== undefined && Date.parse(from) > now) skipped.add("isn't valid yet", pattern);
+    else if (until !== undefined && Date.parse(until) <= now) skipped.add("is no longer valid", pattern);
+    else if (values === undefined) skipped.add("has a pattern that an entry can't express", pattern);
+    else {
+      const { name: indicatorName } = parsed.data;
+      for (const value of values)
+        items.push({ value, ...(indicatorName === undefined ? {} : { name: indicatorName }) });
+    }
+  }
+  return { items, skipped: skipped.list() };
+}

@@ -1,0 +1,178 @@
+import { isFeed, type SourceDeclaration } from "../files/source-schema";
+import { validateRemovals } from "../settings/removal-guard";
+import { parseTermDays } from "../settings/term";
+import { findHarmfulText, sanitizeLine } from "../settings/text";
+import type { SourceElement } from "./source-file";
+
+export interface MergeInput {
+  readonly name: string;
+  readonly source: SourceDeclaration;
+  /** The elements of the generated file; empty if there is no file. */
+  readonly previous: readonly SourceElement[];
+  /** The elements of a change that waits for its review. Their dates stay, so that the review doesn't start again each day. */
+  readonly proposed?: ReadonlyMap<string, SourceElement>;
+  /** The day (UTC) of the last sync that changed the file. */
+  readonly lastSync: string | undefined;
+  /** The names of the present items, by value in canonical form. */
+  readonly present: ReadonlyMap<string, string | undefined>;
+  /** Whether the names of the items are known. They aren't if the source answered that nothing changed. */
+  readonly hasNames: boolean;
+  /** Values that are in the source, but that it may not declare. */
+  readonly isRejected: (value: string) => boolean;
+  /** The day (UTC). */
+  readonly today: string;
+}
+
+export interface MergeResult {
+  /** In no particular order. */
+  readonly elements: readonly SourceElement[];
+  readonly added: readonly string[];
+  /** Elements that left the source and stay until they expire. */
+  readonly left: readonly string[];
+  /** Elements that came back before they expired. */
+  readonly returned: readonly string[];
+  readonly removed: readonly string[];
+  /** Elements with a later expiry date. */
+  readonly renewed: number;
+  /** Why nothing may be changed. */
+  readonly blocker?: string;
+}
+
+/**
+ * Compares the items of a source with its generated file. A person reviews the result, so an element that stays keeps its line: `seen.first`
+ * never changes, and an expiry date is renewed only in the second half of its term.
+ */
+export function mergeSource(input: MergeInput): MergeResult {
+  const { source, previous, lastSync, present, isRejected, today } = input;
+  const getProposedExpiry = (value: string): unknown => {
+    const proposed = input.proposed?.get(value);
+    return proposed?.seen?.last === undefined ? proposed?.fields["expires"] : undefined;
+  };
+  const term = getTerm(source);
+  const elements: SourceElement[] = [];
+  const left: string[] = [];
+  const returned: string[] = [];
+  const removed: string[] = [];
+  const leaving: string[] = [];
+  let renewed = 0;
+  const known = new Set<string>();
+  for (const element of previous) {
+    const { value, seen, fields } = element;
+    known.add(value);
+    if (present.has(value)) {
+      const before = seen?.last === undefined ? fields["expires"] : undefined;
+      const expires = getExpiry(term, today, [before, getProposedExpiry(value)]);
+      if (seen?.last !== undefined) returned.push(value);
+      else if (expires !== fields["expires"] && fields["expires"] !== undefined) renewed += 1;
+      elements.push(buildElement(input, value, expires, element));
+      continue;
+    }
+    if (isRejected(value)) {
+      removed.push(value);
+      continue;
+    }
+    if (seen?.last === undefined) leaving.push(value);
+    if (typeof term !== "number") {
+      removed.push(value);
+      continue;
+    }
+    const last = seen?.last ?? lastSync ?? today;
+    const expires = seen?.last === undefined ? addDays(last, term) : String(fields["expires"] ?? "");
+    if (expires < today) {
+      removed.push(value);
+      continue;
+    }
+    if (seen?.last === undefined) left.push(value);
+    elements.push({ value, fields: { ...fields, expires }, seen: { first: seen?.first ?? last, last } });
+  }
+  const added = [...present.keys()].filter((value) => !known.has(value));
+  for (const value of added) {
+    const expires = getExpiry(term, today, [getProposedExpiry(value)]);
+    elements.push(buildElement(input, value, expires, undefined));
+  }
+  const blocker = findBlocker(input, leaving);
+  return { elements, added, left, returned, removed, renewed, ...(blocker === undefined ? {} : { blocker }) };
+}
+
+/** Returns the number of days that an entry stays; `never`, or undefined for none. */
+function getTerm(source: SourceDeclaration): number | "never" | undefined {
+  const expires = isFeed(source) ? source.expires : undefined;
+  return expires === undefined || expires === "never" ? expires : (parseTermDays(expires) ?? 0);
+}
+
+/** Returns the first of the earlier expiry dates that is in the first half of the term; otherwise the date after a whole term. */
+function getExpiry(term: number | "never" | undefined, today: string, earlier: readonly unknown[]): string | undefined {
+  if (typeof term !== "number") return term;
+  const latest = addDays(today, term);
+  const isCurrent = (day: unknown): day is string => {
+    if (typeof day !== "string" || day === "never" || day > latest) return false;
+    return ((Date.parse(day) - Date.parse(today)) / DAY_MS) * 2 >= term;
+  };
+  return earlier.find(isCurrent) ?? latest;
+}
+
+function buildElement(
+  { name, source, hasNames, present, proposed, today }: MergeInput,
+  value: string,
+  expires: string | undefined,
+  previous: SourceElement | undefined,
+): SourceElement {
+  const { comment, owner, ticket } = source;
+  const isUnknown = !hasNames && comment?.includes("{name}") === true;
+  const text = isUnknown
+    ? previous?.fields["comment"]
+    : formatComment(comment, { name, source, item: present.get(value) });
+  const scope = isFeed(source) ? source.scope : undefined;
+  return {
+    value,
+    fields: { ...previous?.fields, comment: text, ticket, owner, expires, scope },
+    seen: { first: previous?.seen?.first ?? proposed?.get(value)?.seen?.first ?? today },
+  };
+}
+
+/** Fills in a comment. A name comes from outside, so text that a terminal or a pipeline would interpret is left out. */
+function formatComment(
+  template: string | undefined,
+  names: { readonly name: string; readonly source: SourceDeclaration; readonly item: string | undefined },
+): string | undefined {
+  if (template === undefined) return undefined;
+  const { source } = names;
+  const group = "group" in source ? (source.group ?? ("groupId" in source ? source.groupId : undefined)) : undefined;
+  const values: Readonly<Record<string, string | undefined>> = { group, source: names.name, name: names.item };
+  const fill = (itemName: string | undefined): string =>
+    template
+      .replace(/\{(group|source|name)\}/g, (_all, key: string) => (key === "name" ? itemName : values[key]) ?? "")
+      .replace(/\s+/g, " ")
+      .trim();
+  const text = fill(sanitizeLine(values["name"] ?? "").slice(0, MAX_NAME));
+  const comment = findHarmfulText(text) === undefined ? text : fill(undefined);
+  return /[\p{L}\p{N}]/u.test(comment) ? comment : undefined;
+}
+
+const MAX_NAME = 120;
+
+function findBlocker({ previous, present, source }: MergeInput, leaving: readonly string[]): string | undefined {
+  const before = previous.filter(({ seen }) => seen?.last === undefined);
+  const { confirmRemovals } = source;
+  const noun = source.into === "vips" ? "VIPs" : "entries";
+  const isBlocked =
+    validateRemovals(
+      {
+        removedItems: leaving.map((name) => ({ name })),
+        countBefore: before.length,
+        countAfter: present.size,
+        noun: ["", noun],
+      },
+      confirmRemovals === undefined ? {} : { confirmRemovals },
+    ) !== undefined;
+  if (!isBlocked) return undefined;
+  const examples = leaving.slice(0, 5).join(", ");
+  return `It no longer lists ${leaving.length} of ${before.length} ${noun}, such as ${examples}. If that is intended, write \`confirmRemovals: ${leaving.length}\` in the source, and remove it afterwards.`;
+}
+
+function addDays(day: string, days: number): string {
+  const time = Date.parse(`${day}T00:00:00Z`) + days * DAY_MS;
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Dispatcher } from "undici";
+import { loadDispatcher } from "../client/address";
+import { exchange, type ReceivedResponse } from "../client/exchange";
+import { formatWait, parseRetryAfterMs } from "../client/retry-after";
+import { computeBackoffMs } from "../client/retry-policy";
+import { maskSecrets } from "../settings/secrets";
+import { excerptSentences, quote } from "../settings/text";
+import { assertAllowedSource } from "./allowed-sources";
+import { type SourceContext, SourceError } from "./source-reading";
+import { formatSourceVariable } from "./source-variables";
+
+const TIMEOUT_MS = 60_000;
+/** More than a feed of a million domains. */
+const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_REDIRECTS = 3;
+const MAX_ATTEMPTS = 4;
+const BACKOFF = { baseMs: 500, maxMs: 10_000 };
+/** A source that asks for a longer wait is read by a later run. */
+const MAX_WAIT_MS = 60_000;
+
+export interface SourceResponse {
+  readonly text: string;
+  readonly headers: ReceivedResponse["headers"];
+}
+
+/**
+ * Reads an address that the run allows for the source. Follows redirects only to addresses that the run allows too, because the request has
+ * the source's credentials. Retries passing failures.
+ *
+ * @throws {SourceError} if the response is missing, incomplete, or a web page.
+ */
+export async function requestSource(
+  url: string,
+  context: SourceContext,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<SourceResponse | "not-modified"> {
+  assertAllowedSource(context.name, url, context.environment);
+  const dispatcher = await loadDispatcher(url);
+  try {
+    return await followRedirects(dispatcher, url, context, { ...headers, ...readCredentials(context) });
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function followRedirects(
+  dispatcher: Dispatcher,
+  url: string,
+  context: SourceContext,
+  headers: Readonly<Record<string, string>>,
+): Promise<SourceResponse | "not-modified"> {
+  let address = url;
+  for (let redirects = 0; ; redirects++) {
+    const response = await requestWithRetries(dispatcher, address, context, headers);
+    const { status } = response;
+    if (status === 304) return "not-modified";
+    if (status === 200) {
+      assertNoWebPage(response, context.name);
+      return response;
+    }
+    const location = [response.headers["location"]].flat()[0];
+    const target = status >= 301 && status <= 308 && location !== undefined ? URL.parse(location, address) : null;
+    if (target === null) throw fail(context, describeStatus(status, context.name));
+    const targetText = `${target.origin}${target.pathname}`;
+    if (redirects === MAX_REDIRECTS)
+      throw fail(context, `It redirects more than ${MAX_REDIRECTS} times, last to ${quote(targetText)}.`);
+    try {
+      assertAllowedSource(context.name, target.href, context.environment);
+    } catch (cause) {
+      const reason = `It redirects to ${quote(targetText)}, which this run doesn't allow. A redirect to a login means that the credentials are missing or expired.`;
+      throw fail(context, reason, { cause });
+    }
+    address = target.href;
+  }
+}
+
+async function requestWithRetries(
+  dispatcher: Dispatcher,
+  url: string,
+  context: SourceContext,
+  headers: Readonly<Record<string, string>>,
+): Promise<ReceivedResponse> {
+  const { origin, pathname, search } = new URL(url);
+  for (let attempt = 1; ; attempt++) {
+    let failure: string;
+    let waitMs = 0;
+    try {
+      const response = await exchange(
+        dispatcher,
+        { origin, path: `${pathname}${search}`, method: "GET", headers },
+        { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal: context.signal },
+      );
+      const { status, truncationCause } = response;
+      if (truncationCause === undefined && !isTransientStatus(status)) return response;
+      waitMs = parseRetryAfterMs(response) ?? 0;
+      failure =
+        truncationCause === undefined
+          ? `It answered with ${status}.${waitMs > MAX_WAIT_MS ? ` It asks to ${formatWait(waitMs, MAX_WAIT_MS)}.` : ""}`
+          : `The answer was cut short: ${describeFailure(truncationCause)}.`;
+    } catch (error) {
+      context.signal.throwIfAborted();
+      failure = `It didn't answer: ${describeFailure(error)}.`;
+    }
+    if (attempt === MAX_ATTEMPTS || waitMs > MAX_WAIT_MS) throw fail(context, failure);
+    const pauseMs = Math.max(waitMs, computeBackoffMs(attempt, Math.random(), BACKOFF));
+    await sleep(pauseMs, undefined, { signal: context.signal });
+  }
+}
+
+function isTransientStatus(status: number): boolean {
+  return [408, 429, 500, 502, 503, 504].includes(status);
+}
+
+function readCredentials({ name, environment }: SourceContext): Record<string, string> {
+  const token = environment[formatSourceVariable(name, "TOKEN")];
+  if (token) return { authorization: `Bearer ${token}` };
+  const variable = formatSourceVariable(name, "HEADER");
+  const header = environment[variable];
+  if (!header) return {};
+  const [, field, value] = /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([^\r\n]+)$/.exec(header.trim()) ?? [];
+  if (field === undefined || value === undefined) {
+    throw new SourceError(`${variable} isn't a header. Write its name, a colon and its value.`);
+  }
+  return { [field.toLowerCase()]: value };
+}
+
+function assertNoWebPage({ headers, text }: ReceivedResponse, name: string): void {
+  const type = [headers["content-type"]].flat()[0] ?? "";
+  if (!/\bx?html\b/i.test(type) && !/^\s*(?:<!--[\s\S]*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i.test(text))
+    return;
+  throw new SourceError(
+    `The source ${name} can't be read. It answered with a web page instead of a list, maybe a login or an error page. Check its address and credentials.`,
+  );
+}
+
+function describeStatus(status: number, name: string): string {
+  if (status !== 401 && status !== 403) return `It answered with ${status}. Check its address.`;
+  return `It answered with ${status}. Check the credentials: ${formatSourceVariable(name, "TOKEN")} or ${formatSourceVariable(name, "HEADER")}.`;
+}
+
+function fail({ name, environment }: SourceContext, reason: string, options?: ErrorOptions): SourceError {
+  const header = environment[formatSourceVariable(name, "HEADER")] ?? "";
+  const secrets = [
+    environment[formatSourceVariable(name, "TOKEN")] ?? "",
+    header,
+    header.replace(/^[^:]*:\s*/, "").trim(),
+  ];
+  return new SourceError(maskSecrets(secrets, `The source ${name} can't be read. ${reason}`), options);
+}
+
+function describeFailure(error: unknown): string {
+  const { message, name } = error instanceof Error ? error : { message: String(error), name: "" };
+  return excerptSentences(message || name, 200);
+}

@@ -1,0 +1,176 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { SourceDeclaration } from "../../../provider/files/source-schema";
+import { readYaml } from "../../../provider/files/yaml-source";
+import { mergeSource } from "../../../provider/sources/merge-source";
+import { formatSourceFile, parseSourceFile, type SourceElement } from "../../../provider/sources/source-file";
+import { hostileText } from "../../support/hostile-text";
+
+const NAME = "feed";
+const FEED: SourceDeclaration = { kind: "url", url: "https://feeds.example/", into: "deny", expires: "14d" };
+
+interface State {
+  readonly text: string;
+  readonly elements: readonly SourceElement[];
+  readonly synced: string | undefined;
+}
+
+const EMPTY: State = { text: "", elements: [], synced: undefined };
+
+/** Merges items on a day, and reads the result back from its text. */
+function sync(
+  { elements, synced }: State,
+  items: ReadonlyMap<string, string | undefined>,
+  today: string,
+  source: SourceDeclaration = FEED,
+) {
+  const merged = mergeSource({
+    name: NAME,
+    source,
+    previous: elements,
+    lastSync: synced,
+    present: items,
+    hasNames: true,
+    isRejected: () => false,
+    today,
+  });
+  const record = { name: NAME, kind: source.kind, synced: today };
+  const text = formatSourceFile({ record, section: source.into, elements: merged.elements, keepsVips: false });
+  const parsed = parseSourceFile(text, { file: "feed.yaml", name: NAME }, readYaml);
+  return { merged, state: { text, elements: parsed.elements, synced: today } };
+}
+
+const list = (...values: string[]): Map<string, undefined> => new Map(values.map((value) => [value, undefined]));
+const many = (count: number): Map<string, undefined> =>
+  list(...Array.from({ length: count }, (_, index) => `d${index}.example`));
+const find = ({ elements }: State, value: string) => elements.find((element) => element.value === value);
+
+const DAY_MS = 86_400_000;
+const getDay = (index: number): string =>
+  new Date(Date.parse("2026-11-01") + index * DAY_MS).toISOString().slice(0, 10);
+
+describe("an entry of a feed with a term", () => {
+  const first = sync(EMPTY, list("a.example", "b.example"), "2026-11-01").state;
+
+  it("is unchanged in the first half of its term", () => {
+    expect(sync(first, list("a.example", "b.example"), "2026-11-08").state.elements).toEqual(first.elements);
+  });
+
+  it("is renewed in the second half of its term, and keeps its first day", () => {
+    const { merged, state } = sync(first, list("a.example", "b.example"), "2026-11-09");
+    expect(merged.renewed).toBe(2);
+    expect(find(state, "a.example")).toEqual({
+      value: "a.example",
+      fields: { expires: "2026-11-23" },
+      seen: { first: "2026-11-01" },
+    });
+  });
+
+  it("stays after it left until its term has passed since the last sync with it", () => {
+    const { merged, state } = sync(first, list("a.example"), "2026-11-05");
+    expect(merged).toMatchObject({ left: ["b.example"], removed: [] });
+    expect(find(state, "b.example")).toMatchObject({
+      fields: { expires: "2026-11-15" },
+      seen: { first: "2026-11-01", last: "2026-11-01" },
+    });
+    expect(sync(state, list("a.example"), "2026-11-15").merged.removed).toEqual([]);
+    expect(sync(state, list("a.example"), "2026-11-16").merged.removed).toEqual(["b.example"]);
+  });
+
+  it("has no last day once it is back", () => {
+    const left = sync(first, list("a.example"), "2026-11-05").state;
+    const { merged, state } = sync(left, list("a.example", "b.example"), "2026-11-06");
+    expect(merged.returned).toEqual(["b.example"]);
+    expect(find(state, "b.example")).toMatchObject({
+      fields: { expires: "2026-11-20" },
+      seen: { first: "2026-11-01" },
+    });
+    expect(find(state, "b.example")?.seen).not.toHaveProperty("last");
+  });
+});
+
+it("removes a person who leaves a group", () => {
+  const group: SourceDeclaration = {
+    kind: "ldap",
+    url: "ldaps://x",
+    base: "dc=x",
+    group: "Board",
+    into: "vips",
+    comment: "{name}, {group}",
+  };
+  const before = sync(
+    EMPTY,
+    new Map([
+      ["a@x.example", "Ann"],
+      ["b@x.example", undefined],
+    ]),
+    "2026-11-01",
+    group,
+  ).state;
+  expect(before.elements.map(({ fields }) => fields["comment"])).toEqual(["Ann, Board", ", Board"]);
+  expect(sync(before, list("a@x.example"), "2026-11-02", group).merged.removed).toEqual(["b@x.example"]);
+});
+
+describe("the removal guard", () => {
+  const before = sync(EMPTY, many(40), "2026-11-01").state;
+
+  it.each([
+    [31, undefined, false],
+    [27, undefined, true],
+    [27, 13, false],
+    [27, 12, true],
+    [0, undefined, true],
+  ])("with %i of 40 left and confirmRemovals %s blocks: %s", (left, confirmRemovals, isBlocked) => {
+    const source = confirmRemovals === undefined ? FEED : { ...FEED, confirmRemovals };
+    expect(sync(before, many(left), "2026-11-02", source).merged.blocker !== undefined).toBe(isBlocked);
+  });
+
+  it("names the number to confirm", () => {
+    expect(sync(before, many(27), "2026-11-02").merged.blocker).toContain("`confirmRemovals: 13`");
+  });
+});
+
+const domain = fc.nat({ max: 30 }).map((index) => `d${index}.example`);
+const items = fc.uniqueArray(domain, { maxLength: 20 });
+
+it("gives the same bytes twice, and never loses the first day", () => {
+  const history = fc.array(fc.record({ values: items, pause: fc.integer({ min: 0, max: 12 }) }), { maxLength: 8 });
+  const source = fc.constantFrom<SourceDeclaration>(FEED, { ...FEED, expires: "never" }, { ...FEED, expires: "1d" });
+  fc.assert(
+    fc.property(history, source, (steps, declared) => {
+      let state: State = EMPTY;
+      let index = 0;
+      const firstDays = new Map<string, string>();
+      for (const { values, pause } of steps) {
+        index += pause;
+        const day = getDay(index);
+        const next = sync(state, list(...values), day, declared).state;
+        const again = sync(next, list(...values), day, declared).state;
+        expect(again.text).toBe(next.text);
+        for (const { value, seen } of next.elements) {
+          const known = state.elements.some((element) => element.value === value);
+          expect(seen?.first).toBe(known ? firstDays.get(value) : day);
+          firstDays.set(value, seen?.first ?? "");
+        }
+        state = next;
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it("writes names and comments from outside so that they read back unchanged, on one line each", () => {
+  fc.assert(
+    fc.property(fc.array(hostileText, { minLength: 1, maxLength: 5 }), (names) => {
+      const present = new Map(names.map((name, index) => [`d${index}.example`, name]));
+      const { merged, state } = sync(EMPTY, present, "2026-11-01", { ...FEED, comment: "{name}" });
+      expect(state.elements).toHaveLength(names.length);
+      expect(state.text.split("\n").filter((line) => line.startsWith("  - {"))).toHaveLength(names.length);
+      for (const { value, fields } of state.elements) {
+        const expected = merged.elements.find((element) => element.value === value);
+        expect(fields["comment"]).toBe(expected?.fields["comment"]);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
