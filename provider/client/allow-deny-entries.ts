@@ -8,14 +8,8 @@ import {
 } from "../settings/assumptions";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import {
-  iterateList,
-  type PagedList,
-  type PageFetch,
-  type ReadAllOptions,
-  readWholeList,
-  type Stopwatch,
-} from "./paging";
+import type { PagedList, PageFetch, Stopwatch } from "./paged-list";
+import { iterateList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   assertKnownKeys,
   assertNotBlank,

@@ -2,7 +2,8 @@ import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
 import { buildItemsSchema, buildPageSchema, buildResultsSchema } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
-import { iterateList, type Stopwatch } from "./paging";
+import type { Stopwatch } from "./paged-list";
+import { iterateList } from "./paging";
 import { assertKnownKeys, assertNotBlank, assertOneOf, requireOptionalPositive } from "./parameters";
 import {
   hoursSaved,

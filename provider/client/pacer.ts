@@ -17,7 +17,7 @@ import {
   TokenRefusedError,
 } from "./errors";
 import { FetchStoppedError } from "./page-prefetcher";
-import type { PageFetch } from "./paging";
+import type { PageFetch } from "./paged-list";
 import { type RequestLimiter, RunCancelledError } from "./request-limiter";
 import { FAILURE_SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";

@@ -1,5 +1,5 @@
 import { ServiceError } from "./errors";
-import type { PagedList, Stopwatch } from "./paging";
+import type { PagedList, Stopwatch } from "./paged-list";
 import type { Page } from "./schemas";
 
 /** The maximum number of pages in flight. */

@@ -2,6 +2,7 @@ import { excerpt } from "../settings/text";
 import { CreationOrder } from "./creation-order";
 import { ListUnstableError } from "./errors";
 import { MAX_SEQUENTIAL_PAGES, PagePrefetcher } from "./page-prefetcher";
+import type { PagedList, Stopwatch } from "./paged-list";
 import type { Page } from "./schemas";
 
 /** Options for reading a whole list. */
@@ -10,36 +11,6 @@ export interface ReadAllOptions<Item = unknown> {
   readonly onPage?: () => void;
   /** Selects the items to keep; others are dropped once their page is read. Default: all. */
   readonly keep?: (item: Item) => boolean;
-}
-
-/**
- * The total duration of a reading's requests so far, in milliseconds, without waits for rate limit tokens and
- * processing of items.
- */
-export interface Stopwatch {
-  spentMs: number;
-}
-
-/** How a page of a reading is requested. */
-export interface PageFetch {
-  /** Cancels the request. */
-  readonly signal: AbortSignal;
-  /** Whether it is requested before it is needed, and not retried. */
-  readonly isPrefetch: boolean;
-}
-
-export interface PagedList<Item> {
-  /** The name of the list in errors. */
-  readonly name: string;
-  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageFetch) => Promise<Page<Item>>;
-  /** The list's name in errors. */
-  readonly getIdentity: (item: Item) => string | undefined;
-  /** The requested number of items per page. Default: the service's. */
-  readonly pageSize?: number;
-  /** Returns when an item was created. Default: unknown, and every page is read after the one before. */
-  readonly getCreatedAt?: (item: Item) => string | undefined;
-  /** The maximum number of restarts if the list changes during a reading. Default: 5. */
-  readonly maxAttempts?: number;
 }
 
 /** The number of pages after which a list counts as endless, unless its total announces more. */

@@ -2,7 +2,8 @@ import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
 import { buildArraySchema } from "./fields";
 import type { MetricsQuery } from "./metrics";
-import { iterateList, type Stopwatch } from "./paging";
+import type { Stopwatch } from "./paged-list";
+import { iterateList } from "./paging";
 import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
 import {
   meanAnalysisTime,

@@ -10,7 +10,7 @@ import type { EnvelopeKind } from "./envelope";
 import type { RequestFacts } from "./errors";
 import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./exchange";
 import { Pacer } from "./pacer";
-import type { PageFetch, Stopwatch } from "./paging";
+import type { PageFetch, Stopwatch } from "./paged-list";
 import { requirePositive } from "./parameters";
 import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
 import type { RequestLimiter } from "./request-limiter";

@@ -4,7 +4,8 @@ import { excerpt } from "../settings/text";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { buildArraySchema } from "./fields";
-import { iterateList, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
+import type { PagedList, Stopwatch } from "./paged-list";
+import { iterateList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   assertKnownKeys,
   assertNotBlank,

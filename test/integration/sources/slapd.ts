@@ -73,7 +73,7 @@ export class Slapd implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const gone = once(this.#server, "exit");
+    const gone = once(this.#server, "close");
     if (this.#server.exitCode === null && this.#server.kill("SIGKILL")) await gone;
     await rm(this.#directory, { recursive: true, force: true });
   }

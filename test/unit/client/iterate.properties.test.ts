@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { iterateList, type PagedList, readWholeList } from "../../../provider/client/paging";
+import type { PagedList } from "../../../provider/client/paged-list";
+import { iterateList, readWholeList } from "../../../provider/client/paging";
 
 /** A change of the list between two requests: items are added, removed, or both, at any position. */
 type Move = { readonly add?: readonly number[]; readonly drop?: readonly number[] };

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_CONCURRENT_PAGES } from "../../../provider/client/page-prefetcher";
-import { type PagedList, readWholeList } from "../../../provider/client/paging";
+import type { PagedList } from "../../../provider/client/paged-list";
+import { readWholeList } from "../../../provider/client/paging";
 
 const PAGE_SIZE = 2;
 
