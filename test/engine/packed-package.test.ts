@@ -7,7 +7,7 @@ import { sharedPackage } from "../support/packed-package";
 /* The contents of the packed package. packed-package.slow.test.ts installs it. */
 
 /** Half of it is the plugin, which bundles all of its dependencies, including those for settings files. */
-const MAX_UNPACKED_BYTES = 9_200_000;
+const MAX_UNPACKED_BYTES = 9_400_000;
 
 const packed = sharedPackage();
 

@@ -107,7 +107,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     readonly tenants: readonly {
       readonly name: string;
       readonly syncStatus: string;
-      readonly unread: readonly { readonly code: string }[];
+      readonly readErrors: readonly { readonly code: string }[];
       readonly error?: { readonly code: string };
     }[];
   }
@@ -164,7 +164,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
     const { tenants, isComplete } = JSON.parse(outcome.stdout) as StatusOutput;
     expect([outcome.code, isComplete]).toEqual([1, false]);
-    expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
+    expect(tenants.map(({ readErrors }) => readErrors.map(({ code }) => code))).toEqual([
       ["ERR_SAME_TENANT"],
       ["ERR_SAME_TENANT"],
       [],

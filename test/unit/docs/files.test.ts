@@ -21,6 +21,10 @@ const SETTINGS: Readonly<Record<string, DocsTable>> = {
   "allow[].reviewed": ["settings-file", "`reviewed`"],
   "deny[].reviewed": ["settings-file", "`reviewed`"],
   "vips[].reviewed": ["settings-file", "`reviewed`"],
+  "allow[].seen": ["settings-file", "`seen`"],
+  "deny[].seen": ["settings-file", "`seen`"],
+  "vips[].seen": ["settings-file", "`seen`"],
+  source: ["settings-file", "Generated files"],
   "deny[]": ["settings-file", "Allow and deny entries"],
 };
 
