@@ -109,14 +109,17 @@ async function reasonOf(looking: Promise<unknown>): Promise<string> {
 }
 
 describe("bulk import", () => {
-  it("reads the named list once: 25 requests for 5,000", async () => {
+  it("reads the named list once: 27 requests for 5,000", async () => {
     await using process = await processOn({
       scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
     });
     const found = await Promise.all(
       EVIL.map(({ value }) => allowDenyEntryLifecycle.lookUp(`deny:${value}`, process.context)),
     );
-    expect(process.trace()).toEqual(pages("deny", 25));
+    const denyPages = pages("deny", 25);
+    // All entries have the same time, so a new one could be on the first page or the last one.
+    const checks = ["GET deny 1", "GET deny 25"];
+    expect(process.trace().toSorted()).toEqual([...denyPages, ...checks].toSorted());
     const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
     expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
     expect(found[7]?.inputs).toEqual({ list: "deny", value: evil(7), comment: "INC-7" });
@@ -131,8 +134,8 @@ describe("bulk import", () => {
     );
     expect(gone).toEqual([undefined, undefined, undefined]);
     const again = process.trace();
-    expect(new Set(again)).toEqual(new Set([...pages("deny", 25), ...pages("allow", 1)]));
-    expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 26);
+    expect(new Set(again)).toEqual(new Set([...denyPages, ...pages("allow", 1)]));
+    expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 28);
   });
 
   it("reads the VIP list once, whatever the case of the mailboxes", async () => {
