@@ -5,9 +5,10 @@ import { checkSettings } from "../../files/lint";
 import { inspectSettings, readSettings, type SettingsReadOptions } from "../../files/read-settings";
 import { createFileReader } from "../../files/read-source";
 import type { SectionName } from "../../files/settings-editor";
-import type { Settings } from "../../files/settings-model";
+import type { GeneratedFile, Settings } from "../../files/settings-model";
 import { createCachingYamlReader, type YamlReader } from "../../files/yaml-source";
 import { ChangeRefusedError, type ChangeStep, type ListChange } from "../../gitops/list-change";
+import { quote } from "../../settings/text";
 import type { SelectedFile } from "./change-options";
 import { findIncludingFiles } from "./including-files";
 import { planListChange } from "./plan-list-change";
@@ -53,7 +54,9 @@ export function prepareListChange(
   const containsSection = (path: string, section: SectionName): boolean =>
     hasSection(path, section, readFile, readCachedYaml);
   const { steps, edits, rejections } = planListChange(settings, change, containsSection);
-  if (rejections.length > 0) throw new ChangeRefusedError(rejections);
+  const generatedFiles = settings.generatedFiles.filter(({ file: path }) => edits.some((edit) => edit.file === path));
+  const reasons = [...rejections, ...generatedFiles.map(formatGeneratedFile)];
+  if (reasons.length > 0) throw new ChangeRefusedError(reasons);
   const files = editFiles(edits, readFile, readCachedYaml);
   if (files.length === 0) return { steps, files, findings: [], settingsFiles: settings.files, ownDomains, isStale };
   const editedOptions = { ...options, readFile: createOverlayReader(files, readFile) };
@@ -73,6 +76,10 @@ export function prepareListChange(
     formatRemedy,
   );
   return { steps, files, findings, settingsFiles: settings.files, ownDomains, isStale };
+}
+
+function formatGeneratedFile({ file, record }: GeneratedFile): string {
+  return `\`email-security sync\` writes ${quote(file, 300)} from the source ${record.name}, and would overwrite the change; change the source, or declare the exception in the file that includes this one, for example with \`remove\``;
 }
 
 function createChangedCheck(steps: readonly ChangeStep[]): (finding: Finding) => boolean {

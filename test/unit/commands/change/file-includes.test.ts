@@ -49,3 +49,16 @@ it("refuses a change that breaks a file including the changed one", () => {
   // An existing mistake in an including file doesn't block the change.
   expect(add("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
 });
+
+it("refuses to change a file that sync generates", () => {
+  using directory = createTestDirectory({
+    "sources/phish.yaml":
+      "version: 1\nsource: { name: phish, kind: url, synced: 2026-11-29 }\ndeny:\n  - { value: old.example, expires: 2026-12-13 }\n",
+  });
+  const place = { file: directory.at("sources/phish.yaml"), today: "2026-11-29" };
+  const refusal = "from the source phish, and would overwrite the change; change the source, or declare the exception";
+  const addition = { action: "add", section: "deny", values: [value("new.example")], metadata: {} } as const;
+  expect(() => prepareListChange(place, addition)).toThrow(refusal);
+  const removal = { action: "remove", values: [value("old.example")], metadata: {} } as const;
+  expect(() => prepareListChange(place, removal)).toThrow(refusal);
+});
