@@ -20,7 +20,7 @@ export interface PagedList<Item> {
   /** The name of the list in errors. */
   readonly name: string;
   readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageFetch) => Promise<Page<Item>>;
-  /** The list's name in errors. */
+  /** Returns the id that distinguishes an item; undefined if nothing does. */
   readonly getIdentity: (item: Item) => string | undefined;
   /** The requested number of items per page. Default: the service's. */
   readonly pageSize?: number;
