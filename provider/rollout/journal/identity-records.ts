@@ -2,7 +2,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import type { Database } from "../database/database";
 import type { Target } from "../model/target";
 import { isOpenState } from "../model/wave";
-import type { IdentityRecords } from "../targets/tenant-conflicts";
+import type { IdentityRecord, IdentityRecords } from "../targets/tenant-conflicts";
 import { type AppliedRollout, type LastAppliedRollouts, readLastApplied } from "./last-applied";
 import type { RolloutOrder } from "./rollout-order";
 import type { RolloutScope } from "./rollout-record";
@@ -34,7 +34,7 @@ export function selectIdentityRecords(
 ): IdentityRecords {
   const declared = new Map(targets.map((target) => [target.stack, target]));
   return new Map(
-    [...stacks].flatMap(([stack, { applied, pending }]) => {
+    [...stacks].flatMap(([stack, { applied, pending }]): [string, IdentityRecord][] => {
       if (filter === "declared" && !declared.has(stack)) return [];
       // A plan that was never started may come from a wrong key, for which the rollout was then abandoned.
       const isNewer = pending?.identity !== undefined && (pending.isStarted || isOpenState(pending.rolloutState));
@@ -53,13 +53,13 @@ export function selectIdentityRecords(
             rollout,
             seq,
             identity,
-            earlier: async () => await readEarlier(stack),
+            readEarlierIdentities: async () => await readEarlier(stack),
             ...omitUndefined({ place, fingerprint, acceptedSeq }),
             ...(isNewer && pending.isStarted
               ? { isInterrupted: true, ...omitUndefined({ stableIdentity: pending.stableIdentity }) }
               : {}),
           },
-        ] as const,
+        ],
       ];
     }),
   );
