@@ -3,7 +3,7 @@ import { getExistingJournalLocation } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles, lockWaitReporter, showAndWrite } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter, showAndWrite } from "../../cli/write-file-changes";
 import { formatFinding } from "../../files/finding";
 import { type ChangeStep, createTransitionGetter, type ListChange } from "../../gitops/list-change";
 import { describeHidden, sortByDanger } from "../../settings/danger";

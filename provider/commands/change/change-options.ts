@@ -8,7 +8,7 @@ import {
   DEFAULT_TARGETS_FILE,
   resolveNamedTenant,
 } from "../../cli/tenant-options";
-import { addWriteOptions, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";

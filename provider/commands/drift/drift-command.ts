@@ -1,11 +1,17 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { createTodayOption, findDefaultFile } from "../../cli/plan-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, lockWaitReporter, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import {
+  addWriteOptions,
+  lockFiles,
+  lockWaitReporter,
+  showAndWrite,
+  type WriteOptions,
+} from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client/errors";
 import type { FileLocks } from "../../files/file-locks";
 import type { Settings } from "../../files/settings-model";

@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles, lockWaitReporter } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import type { SettingsClient } from "../../client";
 import { formatPluginLines } from "../../gitops/plugin-lines";
 import type { ObservedState } from "../../plan/observed-state";

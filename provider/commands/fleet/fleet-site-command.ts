@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { formatCount } from "../../render/safe-text";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { SlowProgress } from "../../cli/delayed-progress";
 import { createIdentityReader, openJournals, openStackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT_HELP, getExistingJournalLocation } from "../../cli/journal-location";
 import { createTodayOption, createWithinOption, parsePositiveInteger } from "../../cli/plan-options";
-import { SlowProgress } from "../../cli/slow-progress";
 import {
   addSelectionOptions,
   createTargetsOption,

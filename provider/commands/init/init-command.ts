@@ -2,7 +2,7 @@ import { basename, join, relative, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { lockFiles } from "../../cli/write-options";
+import { lockFiles } from "../../cli/write-file-changes";
 import type { SettingsExport } from "../../gitops/export-settings";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";
 import { quoteShellWord } from "../../settings/shell-word";

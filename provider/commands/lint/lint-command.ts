@@ -4,7 +4,7 @@ import { styleText } from "node:util";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import { getPackageVersion } from "../../cli/package-version";
 import { createTodayOption } from "../../cli/plan-options";

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
 import { parseDate, parsePositiveInteger } from "../../cli/plan-options";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { ConfigurationError } from "../../client";
 import { sanitizeMultiline } from "../../settings/text";

@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode } from "../../cli/command-line";
-import type { Output } from "../../cli/output/outputs";
+import type { Output } from "../../cli/output/output-options";
 import { getTextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import type { FailOnLevel } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";

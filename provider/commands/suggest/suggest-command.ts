@@ -4,7 +4,7 @@ import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { writeOutputFile } from "../../cli/output/write-outputs";
 import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { lockFiles, lockWaitReporter } from "../../cli/write-options";
+import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import { findRepository } from "../../files/repository";
 import type { EvidenceSummary } from "../../plan/plan";
 import { omitUndefined } from "../../settings/omit-undefined";

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { createTodayOption } from "../../cli/plan-options";
 import type { SourceProposals } from "../../gitops/source-proposals";

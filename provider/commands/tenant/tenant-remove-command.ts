@@ -10,7 +10,7 @@ import {
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { createTargetsOption } from "../../cli/tenant-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Database } from "../../rollout/database/database";

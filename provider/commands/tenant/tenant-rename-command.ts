@@ -4,7 +4,7 @@ import { type ExitCode, wrapAction } from "../../cli/command-line";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { createTargetsOption } from "../../cli/tenant-options";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
-import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-options";
+import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { sanitizeMultiline } from "../../settings/text";
 import { printNextRollout } from "./next-rollout";
 import { assertTenantIdle } from "./tenant-remove-command";

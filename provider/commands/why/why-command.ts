@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
 import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
 import { queryNamedTenant } from "../../cli/query-tenant";

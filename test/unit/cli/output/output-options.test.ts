@@ -12,7 +12,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type Format, type Output, type OutputOptions, parseOutputs } from "../../../../provider/cli/output/outputs";
+import {
+  type Format,
+  type Output,
+  type OutputOptions,
+  parseOutputs,
+} from "../../../../provider/cli/output/output-options";
 import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
 
 const FORMATS = ["text", "markdown", "json"] as const;
