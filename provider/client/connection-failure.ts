@@ -1,12 +1,12 @@
-import { getTunnelRefusalStatus, ProxyConnectionError } from "./address";
 import type { ApiKey } from "./api-key";
-import { ResponseTimeoutError } from "./exchange";
+import { ResponseTimeoutError } from "./http-exchange";
 import {
   classifyResponse,
   NOT_TLS_CODES,
   type ResponseObservation,
   UNKNOWN_AUTHORITY_CODES,
 } from "./response-classification";
+import { getTunnelRefusalStatus, ProxyConnectionError } from "./service-connection";
 
 /** Classifies the failure of a connection that returned no complete response. */
 export function observeConnectionFailure(error: unknown): ResponseObservation {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { quote } from "../settings/text";
-import { buildArraySchema, optionalCount } from "./fields";
+import { buildArraySchema, optionalCount } from "./schema-fields";
 import type { Page } from "./schemas";
 
 /*

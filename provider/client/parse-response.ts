@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { excerpt, quote } from "../settings/text";
 import type { ApiKey } from "./api-key";
+import { parseJson, TooManyValuesError } from "./bounded-json";
 import { buildServiceError } from "./build-service-error";
 import { describeEnvelopeMismatch, describeItemExcess, type EnvelopeKind } from "./envelope";
 import type { RequestFacts, ServiceError } from "./errors";
-import { parseJson, TooManyValuesError } from "./json";
 import { type BodyProblem, classifyResponse, type ResponseClass } from "./response-classification";
 import { formatWait } from "./retry-after";
 import { RETRY_DEADLINE_MS } from "./retry-policy";

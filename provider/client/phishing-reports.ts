@@ -1,10 +1,10 @@
 import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
-import { buildArraySchema } from "./fields";
 import type { MetricsQuery } from "./metrics";
 import type { Stopwatch } from "./paged-list";
 import { iterateList } from "./paging";
 import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import {
   meanAnalysisTime,
   type Page,

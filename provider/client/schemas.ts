@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
-import { buildArraySchema, id, optionalCount, registerFastReader } from "./fields";
+import { buildArraySchema, id, optionalCount, registerFastReader } from "./schema-fields";
 
 /*
  * The schemas of the reference's section "Resources and their fields". Parsing is lenient: unknown fields are accepted,

@@ -1,10 +1,10 @@
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { buildPageSchema, buildResultsSchema } from "./envelope";
 import { addExtraQuery, type ExtraQuery } from "./extra-query";
-import { buildArraySchema } from "./fields";
 import type { PagedList, Stopwatch } from "./paged-list";
 import { iterateList } from "./paging";
 import { assertKnownKeys, encodePathSegment, requireOptionalPositive } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 

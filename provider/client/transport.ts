@@ -1,21 +1,21 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { assertValidProxies, getEndpointPathHint, loadDispatcher, normalizeBaseUrl } from "./address";
 import { ApiKey } from "./api-key";
 import { buildServiceError, isWriteRequest } from "./build-service-error";
 import { describeConnectionFailure, observeConnectionFailure } from "./connection-failure";
-import { getCurrentDeadline } from "./deadline";
+import { getCurrentDeadline } from "./deadline-context";
 import type { EnvelopeKind } from "./envelope";
 import type { RequestFacts } from "./errors";
-import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./exchange";
-import { Pacer } from "./pacer";
+import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./http-exchange";
 import type { PageFetch, Stopwatch } from "./paged-list";
 import { requirePositive } from "./parameters";
 import { type HttpResponse, isSuccess, parseResponse } from "./parse-response";
-import type { RequestLimiter } from "./request-limiter";
+import type { RequestLimiter } from "./rate-limiter";
+import { Pacer } from "./request-scheduler";
 import { classifyResponse } from "./response-classification";
 import { parseServiceTimeMs } from "./retry-after";
+import { assertValidProxies, getEndpointPathHint, loadDispatcher, normalizeBaseUrl } from "./service-connection";
 import { realTime, type Time } from "./time";
 
 /** The connection options of a client. */

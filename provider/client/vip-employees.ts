@@ -3,7 +3,6 @@ import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { excerpt } from "../settings/text";
 import { buildResultsSchema, buildSettingsPageSchema } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
-import { buildArraySchema } from "./fields";
 import type { PagedList, Stopwatch } from "./paged-list";
 import { iterateList, type ReadAllOptions, readWholeList } from "./paging";
 import {
@@ -14,6 +13,7 @@ import {
   assertText,
   requireOptionalPositive,
 } from "./parameters";
+import { buildArraySchema } from "./schema-fields";
 import {
   type AddVipResult,
   addVipResult,

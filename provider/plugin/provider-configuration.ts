@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../client";
-import { normalizeBaseUrl } from "../client/address";
+import { normalizeBaseUrl } from "../client/service-connection";
 import {
   type ConfigSource,
   INSTANCE_KEY,

@@ -1,5 +1,5 @@
 import type { SettingsClient, SettingsClientOptions } from "../client";
-import { RunCancelledError } from "../client/request-limiter";
+import { RunCancelledError } from "../client/rate-limiter";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { sanitizeLine } from "../settings/text";

@@ -1,4 +1,4 @@
-import { isLoopback } from "../client/address";
+import { isLoopback } from "../client/service-connection";
 import { quote } from "../settings/text";
 import { SourceError } from "./source-reading";
 

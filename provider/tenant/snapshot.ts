@@ -1,5 +1,5 @@
 import type { ReadAllOptions } from "../client";
-import { runInDeadlineContext } from "../client/deadline";
+import { runInDeadlineContext } from "../client/deadline-context";
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { INITIAL_BACKOFF_MS } from "./read-until";
 import { Rows } from "./rows";

@@ -3,7 +3,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { BenchService, deniedDomain, tenantName } from "#bench/service";
 import { table } from "#bench/table";
-import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.js";
+import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
 import type { Targets } from "../../provider/dist/rollout/model/target.js";
 import type { RequestContext } from "../../provider/dist/rollout/probing/target-client.js";

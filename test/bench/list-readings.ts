@@ -5,7 +5,7 @@
  *   node test/bench/list-readings.ts 2
  */
 import { readLists } from "#bench/compare-with-readings";
-import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.js";
+import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
 const { targets } = readTargets("tenants.yaml");

@@ -62,7 +62,7 @@ const parts = {
   pacer: {
     aim: "the pace of requests",
     sources: ["provider/client/{pacer,adaptive-limit,deadline}.ts"],
-    tests: ["test/unit/client/pacer.test.ts", "test/integration/tenant/rate-limit.test.ts"],
+    tests: ["test/unit/client/request-scheduler.test.ts", "test/integration/tenant/rate-limit.test.ts"],
   },
   "entry-value": {
     aim: "values and their canonical form",

@@ -2,7 +2,6 @@ import { lookup } from "node:dns/promises";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
-import { getEndpointPathHint, normalizeBaseUrl } from "../../client/address";
 import { assertAllowedService } from "../../client/allowed-services";
 import { isSuccess } from "../../client/parse-response";
 import {
@@ -11,6 +10,7 @@ import {
   NOT_TLS_CODES,
   UNKNOWN_AUTHORITY_CODES,
 } from "../../client/response-classification";
+import { getEndpointPathHint, normalizeBaseUrl } from "../../client/service-connection";
 import { sanitizeLine } from "../../settings/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
 

@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
-import { loadDispatcher } from "../../client/address";
 import { buildServiceError } from "../../client/build-service-error";
 import { getErrorCode, observeConnectionFailure } from "../../client/connection-failure";
-import { exchange } from "../../client/exchange";
-import { Pacer } from "../../client/pacer";
+import { exchange } from "../../client/http-exchange";
 import { isSuccess } from "../../client/parse-response";
+import { Pacer } from "../../client/request-scheduler";
 import { classifyResponse, type ResponseObservation } from "../../client/response-classification";
+import { loadDispatcher } from "../../client/service-connection";
 import { createAbortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../client";
-import { isLoopback } from "../../client/address";
+import { isLoopback } from "../../client/service-connection";
 import {
   NOTICE_KINDS,
   type NoticeKind,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestLimiter, Time } from "../../client";
-import { normalizeBaseUrl } from "../../client/address";
+import { normalizeBaseUrl } from "../../client/service-connection";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 

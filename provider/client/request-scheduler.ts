@@ -7,7 +7,7 @@ import {
   type ServiceArea,
 } from "./adaptive-limit";
 import { CircuitBreaker, type LastFailure } from "./circuit-breaker";
-import type { Deadline } from "./deadline";
+import type { Deadline } from "./deadline-context";
 import {
   CancelledError,
   CircuitOpenError,
@@ -18,7 +18,7 @@ import {
 } from "./errors";
 import { FetchStoppedError } from "./page-prefetcher";
 import type { PageFetch } from "./paged-list";
-import { type RequestLimiter, RunCancelledError } from "./request-limiter";
+import { type RequestLimiter, RunCancelledError } from "./rate-limiter";
 import { FAILURE_SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
 import {

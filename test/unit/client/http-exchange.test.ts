@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { expect, it, vi } from "vitest";
-import { exchange } from "../../../provider/client/exchange";
+import { exchange } from "../../../provider/client/http-exchange";
 
 it("treats a response too long for a string as truncated", async () => {
   const dispatcher = {

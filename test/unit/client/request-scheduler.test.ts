@@ -8,7 +8,7 @@ import {
   type ServiceError,
   TimeoutError,
 } from "../../../provider/client";
-import { type PacedCall, Pacer } from "../../../provider/client/pacer";
+import { type PacedCall, Pacer } from "../../../provider/client/request-scheduler";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 const request = { method: "POST", path: "/api/v1/x" };
