@@ -3,7 +3,7 @@
  *
  * @module pulumi-email-security/client
  */
-import "../settings/node-version";
+import "../settings/assert-node-version";
 
 export type { EntryType, List, VerdictScope } from "../settings/assumptions";
 export { EmailSecurityError } from "../settings/email-security-error";

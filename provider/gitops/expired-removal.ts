@@ -15,7 +15,7 @@ import { exportStack, parseStackLists } from "../plan/stack-lists";
 import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
 import type { Transition } from "../settings/danger";
 import { decodeEntry, type EncodedList, isUnmanaged } from "../settings/encoded-list";
-import { validateSafeguards } from "../settings/list-safeguards";
+import { validateSafeguards } from "../settings/list-protection";
 import { omitUndefined } from "../settings/omit-undefined";
 import { formatPlanDigest, hashChanges, parsePlanDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";

@@ -1,6 +1,6 @@
 import { BadRequestError, type SettingsClient } from "../client";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
-import { parseWildcard } from "../settings/coverage";
+import { parseWildcard } from "../settings/covering-values";
 import { canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
 import { countRecipients, FrequencyCounter } from "./frequency-counter";
 import {

@@ -14,7 +14,7 @@ import {
 import { isSameEntryState, pickEntryState } from "../settings/entry-fields";
 import { canonicalizeValue } from "../settings/entry-value";
 import { canPrune } from "../settings/list-mode";
-import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-safeguards";
+import { createIgnoreFilter, findRemovals, validateSafeguards } from "../settings/list-protection";
 import { omitUndefined } from "../settings/omit-undefined";
 import { sanitizeLine } from "../settings/text";
 import { isStoredRow } from "../tenant";

@@ -17,7 +17,7 @@ import {
 import type { ArgumentFailure } from "../settings/arguments";
 import { formatNameSuggestion } from "../settings/nearest-name";
 import { quote } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { markSecret } from "./wire";
 
 /*

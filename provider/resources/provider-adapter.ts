@@ -3,7 +3,7 @@ import { type ArgumentFailure, type RawArguments, validateArguments } from "../s
 import { omitUndefined } from "../settings/omit-undefined";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, quote, sanitizeLine } from "../settings/text";
-import { UNKNOWN } from "../settings/unknown";
+import { UNKNOWN } from "../settings/unknown-value";
 import { TimeLimit } from "../tenant";
 import type { ConfigSource } from "./configuration";
 import type { DeclarationOwner } from "./declaration-registry";

@@ -34,7 +34,7 @@ import type { OwnDomains } from "./own-domains";
 import type { RemovalLimits } from "./removal-guard";
 import { describeRisks } from "./risk";
 import { canonicalizeComment, quote } from "./text";
-import { UNKNOWN } from "./unknown";
+import { UNKNOWN } from "./unknown-value";
 
 /** The arguments that all lists share, in addition to their content. */
 export interface ListOptions extends RemovalLimits {

@@ -8,11 +8,11 @@ import {
 import { type EncodedList, sortListByKey } from "./encoded-list";
 import { isObject, type ListKind, type LocatedElement, type ParsedListElement } from "./list-arguments";
 import { canPrune } from "./list-mode";
-import { validateSafeguards } from "./list-safeguards";
+import { validateSafeguards } from "./list-protection";
 import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { formatKeyPath } from "./property-path";
 import { quote } from "./text";
-import { UNKNOWN } from "./unknown";
+import { UNKNOWN } from "./unknown-value";
 
 /** The default limit on reported failures. If a whole list is wrong, its failures usually have one cause. */
 const MAX_FAILURES = 100;

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { type AddressRange, parseAddressRange } from "./address-range";
 import type { EntryType, List } from "./assumptions";
-import { parseWildcard } from "./coverage";
+import { parseWildcard } from "./covering-values";
 import { isFreeMail, isLargeFreeMail } from "./free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { quote } from "./text";

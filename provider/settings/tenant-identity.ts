@@ -1,5 +1,4 @@
-import { alignSamples, compareVips, countAllShared, countShared, listHashes } from "./compare-samples";
-import { areSequentialIds } from "./entry-id";
+import { alignSamples, compareVips, countAllShared, countShared, listHashes } from "./compare-identity-hashes";
 import {
   HASH_LENGTH,
   hashEntry,
@@ -11,6 +10,7 @@ import {
   type TenantIdentity,
 } from "./identity-hash";
 import { countForeignRows, isCountTruncated, RowHistoryBuilder, shrinkHistory } from "./row-history";
+import { areSequentialIds } from "./sequential-ids";
 
 /*
  * An API key doesn't identify its tenant. Two readings are therefore compared by data from the service: the ids and creation dates of

@@ -1,4 +1,4 @@
-import { PULUMI_UNKNOWNS } from "./unknown";
+import { PULUMI_UNKNOWNS } from "./unknown-value";
 
 /**
  * Formats a value from outside for a message. Text is quoted; anything else is JSON without quotes, so that `5` and `"5"` differ. The

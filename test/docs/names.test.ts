@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { expect, it } from "vitest";
 import { createProgram } from "../../provider/commands/program";
 import { SETTING_NAMES } from "../../provider/resources/setting-names";
-import { ENVIRONMENT_VARIABLES } from "../../provider/settings/variables";
+import { ENVIRONMENT_VARIABLES } from "../../provider/settings/environment-variables";
 import { fencesOf } from "./fences";
 import { markdownFiles } from "./markdown-files";
 

@@ -13,9 +13,9 @@ import { ConfigurationError } from "../../client";
 import { FIELD_OPTIONS, pickTextFields } from "../../files/element-fields";
 import type { EntryMetadata } from "../../gitops/list-change";
 import { formatErrorWithCode } from "../../settings/email-security-error";
+import { parseTerm } from "../../settings/expiry-term";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { type RefangedValue, refang } from "../../settings/refang";
-import { parseTerm } from "../../settings/term";
 import { excerpt } from "../../settings/text";
 
 export const LIST_NAMES = ["allow", "deny", "vip"] as const;

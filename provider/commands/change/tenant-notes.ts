@@ -4,7 +4,7 @@ import { collectEvidence, readMailHistory } from "../../plan/evidence";
 import { readObservedState } from "../../plan/observed-state";
 import { explainTenantMismatch } from "../../plan/tenant-mismatch";
 import { formatCount } from "../../render/safe-text";
-import { CoverageIndex } from "../../settings/coverage";
+import { CoverageIndex } from "../../settings/covering-values";
 import { formatErrorWithCode } from "../../settings/email-security-error";
 import { canonicalizeValue } from "../../settings/entry-value";
 import { excerpt, formatFirst, quote, sanitizeLine } from "../../settings/text";

@@ -19,7 +19,7 @@ import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings
 import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../settings/entry-fields";
 import { inferEntryType, parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { parseValidPatterns } from "../../settings/list-safeguards";
+import { parseValidPatterns } from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";

@@ -1,6 +1,6 @@
 import { listDomainAndParents } from "../../plan/mail-records";
 import { type AddressRange, parseAddressBounds, parseAddressRange } from "../../settings/address-range";
-import { CoverageIndex, isWildcard, listCoveringValues } from "../../settings/coverage";
+import { CoverageIndex, isWildcard, listCoveringValues } from "../../settings/covering-values";
 import type { FindQuery, MatchType } from "./find-schema";
 
 export interface QueryMatch {

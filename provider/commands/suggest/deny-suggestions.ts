@@ -3,7 +3,7 @@ import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents, parseInstant, type ReportRecord, type ThreatRecord } from "../../plan/mail-records";
 import { formatCount } from "../../render/safe-text";
 import type { EntryType } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { parseMailbox } from "../../settings/entry-value";
 import { isFreeMail } from "../../settings/free-mail";
 import { isPublicSuffix } from "../../settings/own-domains";

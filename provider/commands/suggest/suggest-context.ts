@@ -8,7 +8,7 @@ import { listDomainAndParents } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Evidence } from "../../plan/plan";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { listCoveringValues } from "../../settings/coverage";
+import { listCoveringValues } from "../../settings/covering-values";
 import { canonicalizeValue, parseMailbox } from "../../settings/entry-value";
 import { type Pattern, parseListPattern } from "../../settings/list-pattern";
 import { isPublicSuffix, OwnDomains } from "../../settings/own-domains";

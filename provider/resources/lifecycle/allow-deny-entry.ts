@@ -18,7 +18,7 @@ import {
 import { omitUndefined } from "../../settings/omit-undefined";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown";
+import { UNKNOWN } from "../../settings/unknown-value";
 import { getRowNaturalKey, readConfirmed } from "../../tenant";
 import { buildDeclarableEntry } from "./declarable";
 import { logEntryDuplicates } from "./duplicate-rows";

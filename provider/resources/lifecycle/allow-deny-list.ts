@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS, type List } from "../../settings/assumptions";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { isContradiction } from "../../settings/contradiction";
 import { getDangerRank } from "../../settings/danger";
 import {

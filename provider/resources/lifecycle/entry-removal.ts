@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isOverlappingScope } from "../../settings/coverage";
+import { isOverlappingScope } from "../../settings/covering-values";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildNaturalKey } from "../../settings/entry-value";
 import { sanitizeLine } from "../../settings/text";

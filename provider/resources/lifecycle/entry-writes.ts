@@ -1,7 +1,7 @@
 import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { ENTRY_LISTS } from "../../settings/assumptions";
-import { isSameComment } from "../../settings/comparable";
+import { isSameComment } from "../../settings/compare-arguments";
 import { buildEntryDeclarationKey } from "../../settings/encoded-list";
 import { buildCreateBody, ENTRY_FIELD_DEFINITIONS } from "../../settings/entry-fields";
 import { describeDetails } from "../../settings/entry-state-text";

@@ -4,7 +4,7 @@ import { buildEntryDeclarationKey, encodeEntryKey, type ListedEntry } from "../.
 import { canonicalizeValue } from "../../settings/entry-value";
 import type { AllowDenyListInputs } from "../../settings/list-arguments";
 import { canPrune } from "../../settings/list-mode";
-import { parseValidPatterns } from "../../settings/list-safeguards";
+import { parseValidPatterns } from "../../settings/list-protection";
 import { getRowNaturalKey, hasNaturalKey, readConfirmed } from "../../tenant";
 import { decodeEntries, getNaturalKey, type KeyedEntry } from "./decode-entries";
 import { isRemovalReviewed } from "./enforce-plan";

@@ -9,7 +9,7 @@ import {
   findRemovals,
   parseValidPatterns,
   validateSafeguards,
-} from "../../settings/list-safeguards";
+} from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { readConfirmed } from "../../tenant";

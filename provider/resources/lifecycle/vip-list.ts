@@ -1,5 +1,5 @@
 import type { VipEmployeeRow } from "../../client";
-import { isSameListText } from "../../settings/comparable";
+import { isSameListText } from "../../settings/compare-arguments";
 import { getDangerRank } from "../../settings/danger";
 import {
   decodeVip,

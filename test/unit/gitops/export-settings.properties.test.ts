@@ -14,7 +14,7 @@ import { encodeEntry } from "../../../provider/settings/encoded-list";
 import { canonicalizeValue } from "../../../provider/settings/entry-value";
 import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
 import type { PatternTarget } from "../../../provider/settings/list-pattern";
-import { parseValidPatterns } from "../../../provider/settings/list-safeguards";
+import { parseValidPatterns } from "../../../provider/settings/list-protection";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { commandsIn } from "../../support/hostile-text";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RawArguments } from "../../../provider/settings/arguments";
 import { ENTRY_LIST_KIND } from "../../../provider/settings/list-arguments";
-import { validateSafeguards } from "../../../provider/settings/list-safeguards";
+import { validateSafeguards } from "../../../provider/settings/list-protection";
 import { type RemovalLimits, validateRemovals } from "../../../provider/settings/removal-guard";
 
 function guard(

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray, jsonObject } from "../../../settings/json-fields";
+import { jsonArray, jsonObject } from "../../../settings/json-schema-builders";
 import { omitUndefined } from "../../../settings/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseAddressRange, parseSingleAddress } from "../../../provider/settings/address-range";
-import { CoverageIndex, listCoveringValues } from "../../../provider/settings/coverage";
+import { CoverageIndex, listCoveringValues } from "../../../provider/settings/covering-values";
 import { canonicalizeValue } from "../../../provider/settings/entry-value";
 
 describe("listCoveringValues", () => {

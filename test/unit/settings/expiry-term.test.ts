@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseTerm } from "../../../provider/settings/term";
+import { parseTerm } from "../../../provider/settings/expiry-term";
 
 const TODAY = "2026-11-23";
 

@@ -7,7 +7,7 @@ import {
   findRemovals,
   parseValidPatterns,
   validateSafeguards,
-} from "../../../provider/settings/list-safeguards";
+} from "../../../provider/settings/list-protection";
 
 const problems = (options: object, declared: EncodedList, before: EncodedList = {}, kind = ENTRY_LIST_KIND) =>
   validateSafeguards(kind, { ...options }, declared, { [kind.property]: before }).map(

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { findMisspelledVariables } from "../../../provider/settings/variables";
+import { findMisspelledVariables } from "../../../provider/settings/environment-variables";
 
 const PROVIDER = join(__dirname, "../../../provider");
 
