@@ -1,8 +1,8 @@
 import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-readings";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/commands/find/find-in-fleet.js";
-import { Matcher } from "../../provider/dist/commands/find/matcher.js";
 import { parseQueries } from "../../provider/dist/commands/find/parse-queries.js";
+import { Matcher } from "../../provider/dist/commands/find/query-matcher.js";
 
 /** Compares `find` over a fleet with reading only the fleet's lists, in alternating turns. */
 export async function findReport(): Promise<string> {

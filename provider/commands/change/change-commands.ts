@@ -174,7 +174,7 @@ async function runChangeCommand(
   options: ChangeOptions,
   promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("./change-lists.js");
+  const { changeLists } = await import("./change-settings-files.js");
   return await changeLists(change, options, promptForConfirmation);
 }
 

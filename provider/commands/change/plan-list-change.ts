@@ -19,7 +19,7 @@ import type { RefangedValue } from "../../settings/refang";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
-import { formatExpiry, getComparableExpiry } from "./expiry";
+import { formatExpiry, getComparableExpiry } from "./format-expiry";
 
 export interface ListChangePlan {
   readonly steps: readonly ChangeStep[];

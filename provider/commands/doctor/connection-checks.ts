@@ -12,7 +12,7 @@ import {
 } from "../../client/response-classification";
 import { getEndpointPathHint, normalizeBaseUrl } from "../../client/service-connection";
 import { sanitizeLine } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 
 /** Checks each step from the address to a response. The first failure is the one to fix. */
 export const connectionChecks: readonly Check[] = [

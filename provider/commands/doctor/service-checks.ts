@@ -22,7 +22,7 @@ import {
 } from "../../settings/mail-domains";
 import { OwnDomains } from "../../settings/own-domains";
 import { quote } from "../../settings/text";
-import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check";
+import { type Check, type CheckContext, type CheckOutcome, fail, ok, warn } from "./check-outcome";
 import { resolveAddress } from "./connection-checks";
 
 /** Checks whether a key is set, whether the service accepts it, and what it can read. */

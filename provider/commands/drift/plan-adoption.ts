@@ -24,7 +24,7 @@ import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
-import { explainUnsafeAdoption } from "./unsafe-adoption";
+import { explainUnsafeAdoption } from "./explain-unsafe-adoption";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;

@@ -19,7 +19,7 @@ import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
 import type { TenantMatches } from "./find-schema";
-import type { Matcher } from "./matcher";
+import type { Matcher } from "./query-matcher";
 
 const FORMATS = ["text", "csv", "json"] as const;
 
@@ -90,7 +90,7 @@ export function createFindCommand(): Command {
 async function runFindCommand(values: readonly string[], options: FindOptions, command: Command): Promise<ExitCode> {
   const outputs = parseOutputs(options, FORMATS);
   const { parseQueries } = await import("./parse-queries.js");
-  const { Matcher } = await import("./matcher.js");
+  const { Matcher } = await import("./query-matcher.js");
   const { FIND_FORMAT } = await import("./find-schema.js");
   const queries = parseQueries(values.flatMap(expandValue), options.sender);
   const matcher = new Matcher(queries, { below: options.below === true });

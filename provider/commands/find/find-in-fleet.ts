@@ -15,7 +15,7 @@ import {
   readMatchingRows,
   type TenantSources,
 } from "./find-tenant-matches";
-import type { Matcher } from "./matcher";
+import type { Matcher } from "./query-matcher";
 
 export interface FindInFleetOptions
   extends Pick<ReadEachTenantOptions<never>, "concurrency" | "readIdentityRecords" | "onProgress"> {

@@ -20,7 +20,7 @@ import type {
   StackOccurrence,
   TenantOccurrence,
 } from "./find-schema";
-import type { Matcher, QueryMatch } from "./matcher";
+import type { Matcher, QueryMatch } from "./query-matcher";
 
 /** The sources to search for one tenant; absent sources were not read. */
 export interface FindSources {

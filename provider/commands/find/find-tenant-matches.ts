@@ -13,10 +13,10 @@ import {
   isTenantOfReading,
   type TenantIdentity,
 } from "../../settings/tenant-identity";
-import { buildDecisions } from "./decisions";
+import { buildDecisions } from "./deciding-entries";
 import { findMatches, isMatchingEntry, isMatchingVip } from "./find-matches";
 import type { ReadError, TenantMatches } from "./find-schema";
-import type { Matcher } from "./matcher";
+import type { Matcher } from "./query-matcher";
 
 /** The sources to search for one tenant; absent sources are not read. */
 export interface TenantSources {

@@ -54,7 +54,7 @@ export function createReviewCommand(): Command {
 
 async function runReviewCommand(fileArgument: string | undefined, options: ReviewCommandOptions): Promise<ExitCode> {
   const { readSettings } = await import("../../files/read-settings.js");
-  const { buildReview } = await import("./build-review.js");
+  const { buildReview } = await import("./build-review-worklist.js");
   const { REVIEW_FORMAT } = await import("./review-schema.js");
   const outputs = parseOutputs(options, FORMATS);
   const file = fileArgument ?? (await findDefaultFile());

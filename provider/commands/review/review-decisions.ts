@@ -99,7 +99,7 @@ async function recordDecision(
   values: readonly string[],
   options: DecisionOptions,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("../change/change-lists.js");
+  const { changeLists } = await import("../change/change-settings-files.js");
   const { elementReviewSchema } = await import("../../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
   const by = options.by ?? (await readGitEmail(options));

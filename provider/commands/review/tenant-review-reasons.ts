@@ -6,9 +6,9 @@ import { parseInstant } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";
 import { formatCount } from "../../render/safe-text";
 import { DAY_MS, type SuggestContext } from "../suggest/suggest-context";
-import { findDepartedVipReason } from "./outsider-reasons";
+import { findDepartedVipReason } from "./external-mailbox-reasons";
+import type { TenantData } from "./review-items";
 import type { ReviewReason } from "./review-schema";
-import type { TenantData } from "./worklist";
 
 type Declaration = DeclaredEntry | DeclaredVip;
 

@@ -17,7 +17,6 @@ import type { MailScope } from "../../rollout/planning/search-tenant-mail";
 import type { TargetSelection } from "../../rollout/targets/select-targets";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
-import { runWithRollouts } from "./open-rollouts";
 import { createRolloutHistoryCommands } from "./rollout-history";
 import { runInterruptibly } from "./rollout-interrupt";
 import { createRolloutPruneCommand } from "./rollout-prune";
@@ -35,6 +34,7 @@ import {
 import { createRolloutSkipCommand, createRolloutUnskipCommand } from "./rollout-skip";
 import { createRolloutStatusCommand } from "./rollout-status";
 import { createRolloutAbandonCommand, createRolloutStopCommand } from "./rollout-stop";
+import { runWithRollouts } from "./run-with-rollouts";
 import { showAndRunPlan, showsMailEvidence } from "./show-and-run-plan";
 
 interface RolloutOptions extends RolloutRunFlags, Consent, SelectionOptions {

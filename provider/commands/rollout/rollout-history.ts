@@ -9,7 +9,7 @@ import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { Rollouts } from "../../rollout/rollouts";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote, sanitizeLine } from "../../settings/text";
-import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 const HISTORY_FORMATS = ["text", "json"] as const;
 const RECORD_FORMATS = ["text", "markdown", "json"] as const;

@@ -20,7 +20,7 @@ import { renderReportHtml } from "../../rollout/report/report-html";
 import { renderReportMarkdown } from "../../rollout/report/report-markdown";
 import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import type { RolloutFormat } from "./open-rollouts";
+import type { RolloutFormat } from "./run-with-rollouts";
 
 export class PlanningProgress {
   readonly #progress = new SlowProgress("Planning");

@@ -6,7 +6,7 @@ import { formatCount } from "../../render/safe-text";
 import type { OldRollouts } from "../../rollout/history/old-rollouts";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import { JOURNAL_HELP, runWithPastRollouts } from "./open-rollouts";
+import { JOURNAL_HELP, runWithPastRollouts } from "./run-with-rollouts";
 
 interface PruneOptions extends JournalOptions {
   readonly olderThan: number;

@@ -6,7 +6,6 @@ import { addSelectionOptions, parseSelection, type SelectionOptions } from "../.
 import { ConfigurationError } from "../../client";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";
-import { findRollout, runWithKnownRollouts } from "./open-rollouts";
 import { runInterruptibly } from "./rollout-interrupt";
 import {
   addRunOptions,
@@ -15,6 +14,7 @@ import {
   ROLLOUT_EXIT_CODES,
   type RolloutRunFlags,
 } from "./rollout-run-options";
+import { findRollout, runWithKnownRollouts } from "./run-with-rollouts";
 import { showAndRunPlan } from "./show-and-run-plan";
 
 interface RollbackOptions extends RolloutRunFlags, Consent, SelectionOptions {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { addOutputOptions, type Output, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { type FailOnLevel, parsePositiveInteger } from "../../cli/plan-options";
-import { JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat } from "./open-rollouts";
+import { JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat } from "./run-with-rollouts";
 
 export interface RolloutRunFlags extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly events?: boolean;

@@ -14,7 +14,7 @@ import type { Rollouts } from "../../rollout/rollouts";
 import type { CurrentSkip, SkipRequest } from "../../rollout/skipping/skip";
 import { isPostgresUrl } from "../../settings/postgres-url";
 import { quote, sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
+import { getTerminalOptions, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 interface SkipOptions extends JournalOptions {
   readonly reason?: string;

@@ -7,8 +7,14 @@ import { writeOutputs } from "../../cli/output/write-outputs";
 import { ConfigurationError } from "../../client";
 import { sanitizeMultiline } from "../../settings/text";
 import { getExitCode } from "./execute-rollout";
-import { findRollout, JOURNAL_HELP, ROLLOUT_FORMATS, type RolloutFormat, runWithKnownRollouts } from "./open-rollouts";
 import { printSkippedTenants } from "./rollout-skip";
+import {
+  findRollout,
+  JOURNAL_HELP,
+  ROLLOUT_FORMATS,
+  type RolloutFormat,
+  runWithKnownRollouts,
+} from "./run-with-rollouts";
 
 interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;

@@ -6,7 +6,7 @@ import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
 import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
-import { findRollout, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 export function createRolloutStopCommand(): Command {
   return addHelp(

@@ -11,8 +11,8 @@ import type { Rollouts } from "../../rollout/rollouts";
 import { findExceededTolerances } from "../../rollout/targets/tolerance";
 import { sanitizeMultiline } from "../../settings/text";
 import { executeRollout, isPartial } from "./execute-rollout";
-import type { RolloutFormat } from "./open-rollouts";
 import { type Consent, getUnprintedOutputs, isTerminalText, type RolloutRunOptions } from "./rollout-run-options";
+import type { RolloutFormat } from "./run-with-rollouts";
 
 export function showsMailEvidence({ format }: Output<RolloutFormat>): boolean {
   return format === "markdown" || format === "html";

@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
+import type { Diagnosis } from "../../../provider/commands/doctor/run-checks";
 import { Canary } from "../../support/canary";
 import { COMMAND } from "../../support/command-process";
 import { runEnvironment } from "../../support/run-environment";

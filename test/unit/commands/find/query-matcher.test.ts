@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { Matcher } from "../../../../provider/commands/find/matcher";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
+import { Matcher } from "../../../../provider/commands/find/query-matcher";
 
 const matching = (values: readonly string[], options?: { below: boolean }) => {
   const matcher = new Matcher(parseQueries(values), options);

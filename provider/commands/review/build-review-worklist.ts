@@ -10,8 +10,9 @@ import { OwnDomains } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
 import { suggest } from "../suggest/suggest";
 import { SuggestContext } from "../suggest/suggest-context";
-import { findOutsideOwnerReason, findOutsideVipReason } from "./outsider-reasons";
+import { findOutsideOwnerReason, findOutsideVipReason } from "./external-mailbox-reasons";
 import { describeReviewGaps } from "./review-gaps";
+import { addReasons, compareReviewItems, type Review, type TenantData } from "./review-items";
 import type { ReviewKind } from "./review-kinds";
 import type { ReviewItem, ReviewReason } from "./review-schema";
 import { findTenantReasons, hasMailSinceReview } from "./tenant-review-reasons";
@@ -21,7 +22,6 @@ import {
   findUndeclaredAllows,
   isStillAtTenant,
 } from "./undeclared-allows";
-import { addReasons, compareReviewItems, type Review, type TenantData } from "./worklist";
 
 export interface ReviewOptions {
   /** The number of days before its expiry at which an item is reported. Default: 30. */

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { buildDecisions } from "../../../../provider/commands/find/decisions";
+import { buildDecisions } from "../../../../provider/commands/find/deciding-entries";
 import { findMatches } from "../../../../provider/commands/find/find-matches";
-import { Matcher } from "../../../../provider/commands/find/matcher";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
+import { Matcher } from "../../../../provider/commands/find/query-matcher";
 
 interface Row {
   readonly list: "allow" | "deny";

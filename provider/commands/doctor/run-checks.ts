@@ -1,4 +1,4 @@
-import type { Check, CheckContext, CheckOutcome } from "./check";
+import type { Check, CheckContext, CheckOutcome } from "./check-outcome";
 import { connectionChecks, resolveAddress } from "./connection-checks";
 import { engineChecks, programChecks, settingsChecks } from "./local-checks";
 import { pluginChecks } from "./plugin-check";

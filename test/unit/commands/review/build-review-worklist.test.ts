@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
-import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review";
+import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
