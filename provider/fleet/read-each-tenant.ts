@@ -9,8 +9,8 @@ import {
   type RequestContext,
   useTargetClient,
 } from "../rollout/probing/target-client";
+import { findSameKeys, SameKeyError } from "../rollout/targets/find-same-keys";
 import { readKey } from "../rollout/targets/read-key";
-import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
 import {
   type ReadIdentityRecords,
   SameTenantError,

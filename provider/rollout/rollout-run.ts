@@ -31,11 +31,11 @@ import { buildRolloutConflictError, buildRolloutRunningError } from "./rollout-c
 import type { RolloutContext } from "./rollout-context";
 import { assertSameBackend, getProjectDirectory, resolveStateBackend } from "./stack/state-backend";
 import { getKeyVariables } from "./stack/tenant-environment";
-import { assertAllowed } from "./targets/assert-allowed";
+import { assertAllowed } from "./targets/assert-run-permissions";
 import { assertSameProject } from "./targets/assert-same-project";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
-import { describeWaveChanges } from "./targets/compare-waves";
-import { readPresentNames } from "./targets/present-names";
+import { readPresentNames } from "./targets/current-tenant-names";
+import { describeWaveChanges } from "./targets/describe-wave-changes";
 import { readTargets } from "./targets/read-targets";
 import { findServiceLimit } from "./targets/service-limit";
 

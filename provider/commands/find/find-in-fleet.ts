@@ -4,7 +4,7 @@ import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import type { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Target } from "../../rollout/model/target";
 import type { RequestContext } from "../../rollout/probing/target-client";
-import { assertAllowed } from "../../rollout/targets/assert-allowed";
+import { assertAllowed } from "../../rollout/targets/assert-run-permissions";
 import { checkTenantIdentity } from "../../rollout/targets/tenant-replacement";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { TenantMatches } from "./find-schema";

@@ -86,7 +86,7 @@ async function runLintCommand(
   const outputs = parseOutputs(omitUndefined({ format, output }), FORMATS);
   const approvals = parseApprovalsOptions(approvalOptions, today);
   // Loaded here to keep other commands fast.
-  const { lintAll } = await import("../../rollout/targets/lint-all.js");
+  const { lintAll } = await import("../../rollout/targets/lint-settings-and-targets.js");
   const { buildSarifLog } = await import("./sarif-log.js");
   const lintResult = await lintAll(paths, today === undefined ? {} : { today });
   const approvalResult = await checkRequestedApprovals(approvals, lintResult);

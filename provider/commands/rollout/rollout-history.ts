@@ -128,7 +128,7 @@ async function runShowCommand(id: string, options: ShowOptions): Promise<ExitCod
     const tenantNames = tenant === undefined ? undefined : await resolveTenantNames(rollouts, record, tenant);
     const { readRolloutDetails } = await import("../../rollout/history/rollout-details.js");
     const { buildRolloutPage } = await import("../../rollout/history/rollout-page.js");
-    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/history-page-view.js");
     const details = await readRolloutDetails(rollouts.journal, report);
     const page = buildRolloutPage(details, tenantNames);
     const { renderReportMarkdown } = await import("../../rollout/report/report-markdown.js");
@@ -156,7 +156,7 @@ async function runDiffCommand(from: string, to: string, options: DiffOptions): P
     ];
     const { buildRolloutDifference } = await import("../../rollout/history/rollout-difference.js");
     const { buildDifferencePage } = await import("../../rollout/history/difference-page.js");
-    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/page-view.js");
+    const { renderPageMarkdown, renderPageText } = await import("../../rollout/history/history-page-view.js");
     const difference = await buildRolloutDifference(rollouts.journal, fromRollout.id, toRollout.id, rollouts.commands);
     const page = buildDifferencePage(difference);
     await writeOutputs(outputs, {
@@ -179,7 +179,7 @@ async function resolveTenantNames(
   name: string,
 ): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { findStackByName, readPresentNames } = await import("../../rollout/targets/present-names.js");
+  const { findStackByName, readPresentNames } = await import("../../rollout/targets/current-tenant-names.js");
   const targets = (await journal.listTenants(id)).map(({ target }) => target);
   const present = readPresentNames(spec.source);
   const presentStack = present?.project === spec.project ? findStackByName(present, name) : undefined;

@@ -146,7 +146,7 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     await getExistingJournalLocation(options.database),
     async (client) => ({ observed: await readObservedState(client), host: getHost(client) }),
   );
-  const { chooseStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-stack.js");
+  const { chooseStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-tenant-stack.js");
   const identityRecords = await readRecordedTenants(options, firstPlacement.placed, "all");
   const stackLookup = { identityRecords, readStack: findRetainedStack };
   const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
@@ -231,7 +231,7 @@ async function readRecordedTenants(
   { otherTargets, editedTargets: { file, project } }: TenantPlacement,
   selection: "others" | "all",
 ): Promise<IdentityRecords> {
-  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { readIdentityRecords } = await import("../../rollout/journal/tenant-identity-records.js");
   const { getBackendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
   if (selection === "others" && otherTargets.length === 0) return new Map();
   const scope = {

@@ -14,7 +14,7 @@ import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../
 import { ConfigurationError } from "../../client";
 import type { ObservedState } from "../../plan/observed-state";
 import type { Database } from "../../rollout/database/database";
-import type { Skip } from "../../rollout/journal/skips";
+import type { Skip } from "../../rollout/journal/tenant-skips";
 import type { Targets } from "../../rollout/model/target";
 import type { TenantRemoval } from "../../rollout/tenants/plan-tenant-removal";
 import type { StackRemoval } from "../../rollout/tenants/stack-removal";
@@ -218,7 +218,7 @@ async function findOtherTenantError(
   const { hasDeclarations } = await import("../../rollout/planning/replaced-tenant.js");
   const { readMarkerFile } = await import("../../rollout/stack/state-file.js");
   const { getProjectDirectory, resolveStateBackend } = await import("../../rollout/stack/state-backend.js");
-  const { readIdentityRecords } = await import("../../rollout/journal/identity-records.js");
+  const { readIdentityRecords } = await import("../../rollout/journal/tenant-identity-records.js");
   const { fingerprint, url } = resolveStateBackend(process.env, getProjectDirectory(file));
   return await runWithJournalIfExists(databaseOption, async (database) => {
     const scope = { project, backend: fingerprint };

@@ -1,11 +1,11 @@
 import type { Database } from "../database/database";
 import type { Journal } from "../journal/journal";
 import { parseLaterChange } from "../journal/journal-reader";
-import { getRollbackStatus } from "../journal/rollback-status";
 import { compareRollouts, isPossiblyLater } from "../journal/rollout-order";
 import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout-record";
 import { findRetryableRollouts } from "../journal/rollout-tally";
 import { isOpenRollout } from "../journal/select-rollout";
+import { getRollbackStatus } from "../journal/stack-rollback-status";
 
 export interface OldRollouts {
   /** The rollouts that may be pruned, newest first. */

@@ -4,8 +4,8 @@ import { findCompleteRollback } from "../journal/rollback-progress";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/history-schema";
 import { countTenantStates, formatIsoTime } from "../report/build-rollout-report";
-import { ChangeTally } from "../report/change-tally";
-import { findStackByName, readPresentNames } from "../targets/present-names";
+import { ChangeTally } from "../report/shared-changes";
+import { findStackByName, readPresentNames } from "../targets/current-tenant-names";
 
 export interface HistoryRequest {
   /** Selects the rollouts that changed the tenant with this name, or tried to change it, whatever its name was then. */

@@ -10,8 +10,8 @@ import { type IdentityReading, selectValidReadings } from "../targets/tenant-con
 import { JournalReader } from "./journal-reader";
 import { compareRollouts, type RolloutOrder, resolveSequenceSql } from "./rollout-order";
 import type { PackedFiles, RolloutRecord, RolloutScope, SkippedTenant, TenantSummary } from "./rollout-record";
-import { readActiveSkips } from "./skips";
 import { getStableIdentity } from "./stable-identity";
+import { readActiveSkips } from "./tenant-skips";
 
 export interface LastAppliedRollouts {
   readonly stacks: ReadonlyMap<string, StackRollouts>;

@@ -11,7 +11,7 @@ import { getSdkVersionProblem } from "../../settings/sdk-requirement";
 import { quote } from "../../settings/text";
 import type { PackedFiles } from "../journal/rollout-record";
 import { useTemporaryDirectory } from "../model/temporary-directory";
-import { NotAllowedError } from "../targets/assert-allowed";
+import { NotAllowedError } from "../targets/assert-run-permissions";
 
 /**
  * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.

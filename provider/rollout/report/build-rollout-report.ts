@@ -6,7 +6,7 @@ import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/roll
 import { findRetryableRollouts, readRolloutTallies, readWaitingSince } from "../journal/rollout-tally";
 import { ZERO_COUNTS } from "../journal/run-state";
 import { isOpenRollout } from "../journal/select-rollout";
-import { createSkipLookup, readActiveSkips } from "../journal/skips";
+import { createSkipLookup, readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import {
   type Advice,

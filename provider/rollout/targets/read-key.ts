@@ -6,7 +6,7 @@ import { createErrorClass } from "../../settings/email-security-error";
 import { collectSecrets } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "../model/target";
-import { assertAllowed } from "./assert-allowed";
+import { assertAllowed } from "./assert-run-permissions";
 import { buildCommandEnvironment } from "./run-permissions";
 
 /** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */

@@ -17,8 +17,8 @@ import { isEmptyTenantAccepted } from "../../settings/mail-domains";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 import { buildTenantPlan } from "../planning/plan-target";
+import { findSameKeys, SameKeyError } from "../targets/find-same-keys";
 import { readKey } from "../targets/read-key";
-import { findSameKeys, SameKeyError } from "../targets/same-key";
 import {
   findTenantConflicts,
   type IdentityRecords,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNLIMITED_REQUESTS } from "../../../provider/client/rate-limiter";
 import { requireEngine } from "../../../provider/engine";
-import { checkHealth } from "../../../provider/rollout/execution/health";
+import { checkHealth } from "../../../provider/rollout/execution/wave-health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
 import { PlanningFailedError } from "../../../provider/rollout/model/rollout-error";
 import type { Target } from "../../../provider/rollout/model/target";

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { KeySource, Target } from "../../../../provider/rollout/model/target";
-import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
+import { assertAllowed } from "../../../../provider/rollout/targets/assert-run-permissions";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
 import { target } from "../../../support/rollout-target";

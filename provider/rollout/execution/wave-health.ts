@@ -7,7 +7,7 @@ import type { TenantRecord } from "../journal/rollout-record";
 import type { HealthCheck, ThreatLimit, Wave } from "../model/wave";
 import type { AddressHealth, RequestPolicy } from "../probing/address-health";
 import { type RequestContext, useTargetClient } from "../probing/target-client";
-import { assertAllowed } from "../targets/assert-allowed";
+import { assertAllowed } from "../targets/assert-run-permissions";
 import { readKey } from "../targets/read-key";
 import { buildCommandEnvironment } from "../targets/run-permissions";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { UNLIMITED_REQUESTS } from "../../../../provider/client/rate-limiter";
-import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
+import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/wave-health";
 import type { Wave } from "../../../../provider/rollout/model/wave";
 import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
 import { createTestDirectory } from "../../../support/test-directory";

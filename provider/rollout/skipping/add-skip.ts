@@ -11,7 +11,7 @@ import {
   type SkippedTenantState,
   type SkipResult,
   skipTenants,
-} from "../journal/skips";
+} from "../journal/tenant-skips";
 import { getOperatorName } from "../model/origin";
 import { RolloutError } from "../model/rollout-error";
 import { getProjectDirectory, resolveStateBackend } from "../stack/state-backend";

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant-conflicts";
-import { chooseStack } from "../../../../provider/rollout/tenants/choose-stack";
+import { chooseStack } from "../../../../provider/rollout/tenants/choose-tenant-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { createTarget } from "../../../support/rollout-target";
