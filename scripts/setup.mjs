@@ -27,7 +27,7 @@ const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-docs.mts"].
   path.join("scripts", file),
 );
 /** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
-const lazyFiles = ["index.js", "resources/program-checks.js"];
+const lazyFiles = ["index.js", "resources/prepare-resource.js"];
 const sdkDirectory = path.join("sdk", "nodejs");
 const templateDirectory = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";

@@ -4,6 +4,7 @@ import { quote } from "../settings/text";
 import { findCrossEntryProblems } from "./cross-entry-checks";
 import { checkDeclarationOverride, checkDeclarationRemoval } from "./declaration-override";
 import { normalizeValue } from "./declaration-parser";
+import type { FilePart } from "./file-declaration-checks";
 import {
   type FileDeclarations,
   formatDeclarationName,
@@ -15,7 +16,6 @@ import {
 } from "./file-declarations";
 import { type Finding, formatLineLocation, hasErrors, type Place, SettingsFileError, sortFindings } from "./finding";
 import { type ParsedSettingsFile, parseSettingsFile } from "./parsed-settings-file";
-import type { FilePart } from "./part-checks";
 import { EffectiveOptions, findOverrides, listDemands, listImpliedDemands, type OptionDemand } from "./policy-override";
 import type { SettingsReadCache, SettingsReadOptions, SettingsReadResult } from "./read-options";
 import { createFileReader, isFinding, readSource, validateIncludePath } from "./read-source";

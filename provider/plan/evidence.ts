@@ -12,7 +12,7 @@ import {
   toThreatRecord,
 } from "./mail-records";
 import type { Evidence, EvidenceSummary } from "./plan";
-import { type NewestItems, readNewest } from "./read-newest";
+import { type NewestItems, readNewest } from "./read-newest-items";
 
 export interface EvidenceOptions {
   readonly client: SettingsClient;

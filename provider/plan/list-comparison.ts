@@ -25,8 +25,8 @@ import { describeExternalChange } from "./last-applied-state";
 import type { ObservedState } from "./observed-state";
 import type { PlanBlocker, UnmanagedItem } from "./plan";
 import type { PlanBlockerCode, PlanFinding } from "./plan-codes";
+import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./plan-row-state";
 import { buildPriorEntries, buildPriorVips, type PriorList } from "./prior-lists";
-import { getEntryRowState, getEntrySubject, getVipRowState, isEntryRow, isSupportedList } from "./row-state";
 
 type RemovalCandidates = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 

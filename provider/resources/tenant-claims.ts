@@ -4,8 +4,8 @@ import { z } from "zod";
 import { canPrune, LIST_MODES, type ListMode } from "../settings/list-mode";
 import { isEmptyIdentity, isSameTenant, normalizeAddress, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
-import { InstanceAnnouncements } from "./announcements";
 import { SharedLines, type SharingOptions, shortHash } from "./declarations";
+import { InstanceAnnouncements } from "./instance-announcements";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { ConfirmTenantOptions, DeclarationItem, ResourceDeclaration, TenantList } from "./lifecycle/lifecycle";
 

@@ -13,9 +13,9 @@ import { formatFirst, isPrintable, quote } from "../settings/text";
 import { assessItems } from "./assess-items";
 import { collectOwnDomains, collectVips, DeclarationLookup, listSources, type SourceTarget } from "./declared-sources";
 import { type MergeResult, mergeSource } from "./merge-source";
-import { readSourceItems } from "./readers";
+import { readSourceItems } from "./read-source-items";
+import { type SourceContext, SourceError, type SourceReading } from "./source-content";
 import { formatSourceFile, parseSourceFile, type SourceElement } from "./source-file";
-import { type SourceContext, SourceError, type SourceReading } from "./source-reading";
 import type { SourceReport } from "./sync-report";
 
 export interface SyncOptions {

@@ -2,6 +2,7 @@ import type { AllowDenyEntryRow, SettingsClient } from "../client";
 import { ENTRY_LISTS, type List } from "../settings/assumptions";
 import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../settings/entry-fields";
 import type { EntryValue } from "../settings/entry-value";
+import type { Rows } from "./keyed-rows";
 import {
   addQueryKey,
   type EntryQuery,
@@ -9,10 +10,9 @@ import {
   findMatchingEntry,
   getRowValueKey,
   type KeyedQuery,
-} from "./matching";
+} from "./match-rows";
 import { type ConfirmOptions, readConfirmedRows, refetchIfLagging } from "./read-confirmed";
 import type { ReadWriteLock } from "./read-write-lock";
-import type { Rows } from "./rows";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export class EntrySnapshots {

@@ -1,4 +1,4 @@
-import type { Rows } from "./rows";
+import type { Rows } from "./keyed-rows";
 import type { Snapshot } from "./snapshot";
 
 /**

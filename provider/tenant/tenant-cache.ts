@@ -13,6 +13,7 @@ import { canonicalizeMailbox, canonicalizeValue, type EntryValue } from "../sett
 import type { MailDomains } from "../settings/mail-domains";
 import { IdentityBuilder, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
 import { EntrySnapshots } from "./entry-snapshots";
+import type { Rows } from "./keyed-rows";
 import { MailDomainCache } from "./mail-domain-cache";
 import {
   addQueryKey,
@@ -21,13 +22,12 @@ import {
   getRowNaturalKey,
   hasNaturalKey,
   selectEffectiveRow,
-} from "./matching";
+} from "./match-rows";
 import { OngoingWrites } from "./ongoing-writes";
 import { type ConfirmOptions, readConfirmedRows } from "./read-confirmed";
 import { readUntil } from "./read-until";
 import { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";
-import type { Rows } from "./rows";
 import type { Snapshot } from "./snapshot";
 import { realSleep, type ScheduleBatch, type Sleep, scheduleBatch } from "./time";
 import { VipBatches } from "./vip-batches";

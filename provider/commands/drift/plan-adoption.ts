@@ -8,9 +8,9 @@ import {
   type TextFieldName,
 } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
-import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";

@@ -7,7 +7,7 @@ import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import type { SettingsClient } from "../../client";
-import { formatPluginLines } from "../../gitops/plugin-lines";
+import { formatPluginLines } from "../../gitops/plugin-declaration";
 import type { ObservedState } from "../../plan/observed-state";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { parseOwnDomains } from "../../settings/own-domains";

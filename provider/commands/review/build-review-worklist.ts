@@ -1,10 +1,10 @@
 import { getElementSource } from "../../files/element-source";
 import type { Place } from "../../files/finding";
 import { checkSettings } from "../../files/lint";
-import { isOwnFile } from "../../files/own-file";
 import { isReviewValid } from "../../files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
 import { findElementSource } from "../../files/source-checks";
+import { isOwnFile } from "../../files/tenant-own-file";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";

@@ -1,6 +1,6 @@
-import { isOwnFile } from "../../files/own-file";
 import { getReviewDueDay, isReviewValid } from "../../files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { isOwnFile } from "../../files/tenant-own-file";
 import { collectEvidence, findMail } from "../../plan/evidence";
 import { parseInstant } from "../../plan/mail-records";
 import type { ObservedState } from "../../plan/observed-state";

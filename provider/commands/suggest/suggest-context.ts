@@ -1,7 +1,7 @@
 import type { Place } from "../../files/finding";
-import { findOwnFile } from "../../files/own-file";
 import type { SectionName } from "../../files/settings-editor";
 import type { DeclaredEntry, Settings } from "../../files/settings-model";
+import { findOwnFile } from "../../files/tenant-own-file";
 import { getSection } from "../../gitops/list-change";
 import { collectEvidence, type TenantMailHistory } from "../../plan/evidence";
 import { listDomainAndParents } from "../../plan/mail-records";

@@ -4,7 +4,7 @@ import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError } from "../../client";
 import { findRepository, isOutsideDirectory } from "../../files/repository";
-import { PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-lines";
+import { PLUGIN_DIRECTORY, PLUGIN_NAME } from "../../gitops/plugin-declaration";
 import { readRegularFile } from "../../machine/regular-file";
 import { createScratchDirectory } from "../../machine/scratch-directory";
 import { getSdkVersionProblem } from "../../settings/sdk-requirement";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { getAllowedAddress } from "../allowed-sources";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContext, SourceError, type SourceReading } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 import { getAccessToken } from "./access-token";
 import { GroupPeople } from "./group-people";

@@ -1,5 +1,5 @@
 import { parseMailbox } from "../../settings/entry-value";
-import type { SkippedItems, SourceItem, SourceReading } from "../source-reading";
+import type { SkippedItems, SourceItem, SourceReading } from "../source-content";
 
 /** The reasons why a member of a group isn't declared. */
 export type SkipReason =

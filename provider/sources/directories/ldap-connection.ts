@@ -7,7 +7,7 @@ import { isLoopback } from "../../client/service-connection";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
-import { type SourceContext, SourceError } from "../source-reading";
+import { type SourceContext, SourceError } from "../source-content";
 import { formatSourceVariable } from "../source-variables";
 
 const TIMEOUT_MS = 60_000;

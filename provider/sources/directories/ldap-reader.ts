@@ -1,7 +1,7 @@
 import { type Client, type Entry, escapeFilter } from "ldapts";
 import { forEachConcurrently } from "../../settings/for-each-concurrently";
 import { formatFirst, quote } from "../../settings/text";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContext, SourceError, type SourceReading } from "../source-content";
 import { GroupPeople } from "./group-people";
 import { connectLdap, getResultCode, toSourceError } from "./ldap-connection";
 import { addPerson, getValues, isGroup, listMemberNames, PERSON_ATTRIBUTES } from "./ldap-entries";

@@ -1,5 +1,5 @@
 import { assertFeatureInstalled } from "../../settings/optional-features";
-import type { SourceContext, SourceReading } from "../source-reading";
+import type { SourceContext, SourceReading } from "../source-content";
 import type { LdapGroup } from "./ldap-reader";
 
 /**

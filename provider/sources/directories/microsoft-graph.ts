@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { quote } from "../../settings/text";
 import { getAllowedAddress } from "../allowed-sources";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContext, SourceError, type SourceReading } from "../source-content";
 import { getAccessToken } from "./access-token";
 import { GroupPeople, parseProxyAddresses } from "./group-people";
 import { type ErrorExplanation, isTransientStatus, JsonApi, type JsonResponse } from "./request-json";

@@ -7,7 +7,7 @@ import { loadDispatcher } from "../../client/service-connection";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
-import { type SourceContext, SourceError } from "../source-reading";
+import { type SourceContext, SourceError } from "../source-content";
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 32 * 1024 * 1024;

@@ -4,7 +4,7 @@ import type { FeedDeclaration } from "../../files/source-schema";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
 import { requestSource } from "../request-source";
-import { type SourceContext, SourceError, type SourceReading } from "../source-reading";
+import { type SourceContext, SourceError, type SourceReading } from "../source-content";
 import { parseCsvFeed } from "./csv";
 import type { ParsedFeed } from "./json-feed";
 import { parseMispFeed } from "./misp";

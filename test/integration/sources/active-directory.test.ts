@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { readLdap } from "../../../provider/sources/directories/ldap";
-import type { SourceReading } from "../../../provider/sources/source-reading";
+import type { SourceReading } from "../../../provider/sources/source-content";
 import { ActiveDirectoryStandIn } from "./active-directory-stand-in";
 import { sourceContext } from "./json-api-stand-in";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { areIdentifiedByKeys, type FilePart, isPartValid } from "../../../provider/files/part-checks";
+import { areIdentifiedByKeys, type FilePart, isPartValid } from "../../../provider/files/file-declaration-checks";
 import { readSettings } from "../../../provider/files/read-settings";
 import { isMeaningfulText } from "../../../provider/settings/arguments";
 import { OwnDomains } from "../../../provider/settings/own-domains";

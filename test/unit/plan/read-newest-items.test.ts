@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Page } from "../../../provider/client";
-import { readNewest } from "../../../provider/plan/read-newest";
+import { readNewest } from "../../../provider/plan/read-newest-items";
 
 interface Item {
   readonly id: number;

@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { ENTRY_LISTS } from "../../../provider/settings/assumptions";
 import { buildNaturalKey, canonicalizeMailbox } from "../../../provider/settings/entry-value";
+import { Rows } from "../../../provider/tenant/keyed-rows";
 import {
   addQueryKey,
   findMatchingEntry,
   getRowNaturalKey,
   getRowValueKey,
   selectEffectiveRow,
-} from "../../../provider/tenant/matching";
-import { Rows } from "../../../provider/tenant/rows";
+} from "../../../provider/tenant/match-rows";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
 

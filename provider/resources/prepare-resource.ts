@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, InvalidArgumentError } from "../client/errors";
 import { quote } from "../settings/text";
-import { buildSharingOptions, InstanceAnnouncements } from "./announcements";
 import { assertEffectiveIgnores } from "./ignored-changes";
+import { buildSharingOptions, InstanceAnnouncements } from "./instance-announcements";
 import { getProviderInstanceName, Provider } from "./provider";
 import { getTenantList, type ResourceKind } from "./resource-type";
 import { assertNoMisspelledVariables, CONFIG_NAMESPACE, describeUnknownSettings } from "./setting-names";

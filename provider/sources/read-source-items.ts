@@ -1,5 +1,5 @@
 import type { SourceDeclaration } from "../files/source-schema";
-import type { SourceContext, SourceReading } from "./source-reading";
+import type { SourceContext, SourceReading } from "./source-content";
 
 /** Reads a source. Each reader is loaded on demand, because most runs need only one. */
 export async function readSourceItems(
