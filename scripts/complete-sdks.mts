@@ -43,7 +43,7 @@ export async function completeSdks(schemaFile: string, directory: string): Promi
 // Node.js
 
 /**
- * Writes the manifest. The package contains the output of scripts/native-sdk.mts. It declares the plugin to the engine,
+ * Writes the manifest. The package contains the output of scripts/build-native-sdk.mts. It declares the plugin to the engine,
  * so the package with the dynamic resources must not depend on it: the engine would try to download the plugin for
  * programs that don't need it.
  */
