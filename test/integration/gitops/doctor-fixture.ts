@@ -6,8 +6,8 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Diagnosis } from "../../../provider/commands/doctor/run-checks";
-import { Canary } from "../../support/canary";
 import { COMMAND } from "../../support/command-process";
+import { Canary } from "../../support/leak-canary";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 

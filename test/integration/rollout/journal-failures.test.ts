@@ -12,8 +12,8 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
+import { getPropertyOptions, timeLimit } from "../../support/matrix-sampling";
 import { createTarget } from "../../support/rollout-target";
-import { getPropertyOptions, timeLimit } from "../../support/scale";
 import { runReadyTasks } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
 

@@ -15,9 +15,9 @@ import { getReceivers } from "../../../provider/rollout/notify/receivers";
 import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/probing/address-health";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
-import { startHook } from "../../support/hook";
 import { target } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
+import { startHook } from "../../support/webhook-receiver";
 
 /** One response, or the connection's failure in place of one. */
 interface Response {

@@ -3,7 +3,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/cli
 import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";
 const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { checkTypedBlocks } from "./check-typed-blocks";
+import { checkYamlBlocks } from "./check-yaml-blocks";
 import { checkFences } from "./fence-rules";
 import { fencesOf, problemText } from "./fences";
 import { markdownFiles } from "./markdown-files";
-import { checkTypedBlocks } from "./typed-blocks";
-import { checkYamlBlocks } from "./yaml-blocks";
 
 const files = markdownFiles().map(fencesOf);
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { getPropertyOptions, timeLimit } from "../../support/matrix-sampling";
 import { Companies } from "../../support/model/company";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import { aStory, play } from "../../support/model/story";
-import { getPropertyOptions, timeLimit } from "../../support/scale";
 
 /** Every `npm test` plays the same stories, so that a test that passed yesterday doesn't fail today by chance. */
 const STORIES = getPropertyOptions("models", { numRuns: 50, seed: 20_260_101 });

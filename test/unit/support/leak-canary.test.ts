@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Canary, PART } from "../../support/canary";
+import { Canary, PART } from "../../support/leak-canary";
 
 const canary = new Canary();
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { checkTypedBlocks } from "./check-typed-blocks";
+import { checkYamlBlocks } from "./check-yaml-blocks";
 import { checkFences } from "./fence-rules";
 import { fencesOf, problemText } from "./fences";
-import { checkTypedBlocks } from "./typed-blocks";
-import { checkYamlBlocks } from "./yaml-blocks";
 
 /** Returns a page of the docs with this text after its title. */
 function page(text: string, matter = "") {
