@@ -1,4 +1,4 @@
-import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-readings";
+import { CONCURRENCY, compareWithReadings } from "#bench/compare-with-list-reads";
 import { deniedDomain } from "#bench/service";
 import { findInFleet } from "../../provider/dist/commands/find/find-in-fleet.js";
 import { parseQueries } from "../../provider/dist/commands/find/parse-queries.js";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { getCacheDirectory } from "pulumi-email-security/engine";
-import type { Observation } from "#bench/observation";
+import type { Observation } from "#bench/measurement";
 
 interface Content {
   /** The sizes and repeats of the bench, and the commit and machine it ran on. */

@@ -1,4 +1,4 @@
-import type { Measurement, Observation, Operation, StateSize } from "#bench/observation";
+import type { Measurement, Observation, Operation, StateSize } from "#bench/measurement";
 import type { Requests } from "#bench/service";
 
 /** All measurements of one peer, operation, count and variant. */

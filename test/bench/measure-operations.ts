@@ -1,5 +1,5 @@
 import type { Finished } from "#bench/command";
-import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/observation";
+import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService, type Requests } from "#bench/service";
 

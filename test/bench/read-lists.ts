@@ -2,9 +2,9 @@
  * Reads all lists of the tenants in `tenants.yaml` in the working directory, with the given number of tenants at once,
  * and discards them. This is the lower bound for a rollout with nothing to do.
  *
- *   node test/bench/list-readings.ts 2
+ *   node test/bench/read-lists.ts 2
  */
-import { readLists } from "#bench/compare-with-readings";
+import { readLists } from "#bench/compare-with-list-reads";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 
