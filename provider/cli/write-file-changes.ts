@@ -3,7 +3,7 @@ import type { ChangedFile } from "../files/edit-files";
 import type { FileLocks, LockWaitOptions } from "../files/file-locks";
 import type { ChangeMessage } from "../gitops/commit-change";
 import { sanitizeLine, sanitizeMultiline } from "../settings/text";
-import { EXIT, type ExitCode } from "./command-line";
+import { EXIT, type ExitCode } from "./exit-codes";
 
 export interface WriteOptions {
   readonly dryRun?: true;

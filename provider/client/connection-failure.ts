@@ -1,4 +1,5 @@
 import type { ApiKey } from "./api-key";
+import { getTunnelRefusalStatus, ProxyConnectionError } from "./dispatcher";
 import { ResponseTimeoutError } from "./http-exchange";
 import {
   classifyResponse,
@@ -6,7 +7,6 @@ import {
   type ResponseObservation,
   UNKNOWN_AUTHORITY_CODES,
 } from "./response-classification";
-import { getTunnelRefusalStatus, ProxyConnectionError } from "./service-connection";
 
 /** Classifies the failure of a connection that returned no complete response. */
 export function observeConnectionFailure(error: unknown): ResponseObservation {

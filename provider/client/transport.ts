@@ -2,9 +2,11 @@ import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
 import { ApiKey } from "./api-key";
+import { getEndpointPathHint, normalizeBaseUrl } from "./base-url";
 import { buildServiceError, isWriteRequest } from "./build-service-error";
 import { describeConnectionFailure, observeConnectionFailure } from "./connection-failure";
 import { getCurrentDeadline } from "./deadline-context";
+import { assertValidProxies, loadDispatcher } from "./dispatcher";
 import type { EnvelopeKind } from "./envelope";
 import type { RequestFacts } from "./errors";
 import { BodyTooLargeError, exchange, ResponseTimeoutError } from "./http-exchange";
@@ -15,7 +17,6 @@ import type { RequestLimiter } from "./rate-limiter";
 import { Pacer } from "./request-scheduler";
 import { classifyResponse } from "./response-classification";
 import { parseServiceTimeMs } from "./retry-after";
-import { assertValidProxies, getEndpointPathHint, loadDispatcher, normalizeBaseUrl } from "./service-connection";
 import { realTime, type Time } from "./time";
 
 /** The connection options of a client. */

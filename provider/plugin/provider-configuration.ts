@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../client";
-import { normalizeBaseUrl } from "../client/service-connection";
+import { normalizeBaseUrl } from "../client/base-url";
 import {
   type ConfigSource,
   INSTANCE_KEY,

@@ -1,4 +1,4 @@
-import { isLoopback } from "../client/service-connection";
+import { isLoopback } from "../client/base-url";
 import { quote } from "../settings/text";
 import { SourceError } from "./source-content";
 

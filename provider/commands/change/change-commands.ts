@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { WRITE_EXIT_CODES } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";
 import type { ListChange } from "../../gitops/list-change";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { findDefaultFile } from "../../cli/plan-options";
+import { findDefaultFile } from "../../cli/default-settings-file";
 import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
 import {
   createTargetsOption,

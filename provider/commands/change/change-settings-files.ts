@@ -1,4 +1,5 @@
-import { connect, EXIT, type ExitCode } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { getExistingJournalLocation } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { DEFAULT_TARGETS_FILE, resolveNamedTenant } from "../../cli/tenant-options";
@@ -98,7 +99,7 @@ async function loadTenantNotes(
         async (client) => await readTenantNotes(client, steps, ownDomains),
       );
     }
-    const client = connect();
+    const client = connectToTenant();
     try {
       return await readTenantNotes(client, steps, ownDomains);
     } finally {

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
 import { assertAllowedService } from "../../client/allowed-services";
+import { getEndpointPathHint, normalizeBaseUrl } from "../../client/base-url";
 import { isSuccess } from "../../client/parse-response";
 import {
   BAD_CERTIFICATE_CODES,
@@ -10,7 +11,6 @@ import {
   NOT_TLS_CODES,
   UNKNOWN_AUTHORITY_CODES,
 } from "../../client/response-classification";
-import { getEndpointPathHint, normalizeBaseUrl } from "../../client/service-connection";
 import { sanitizeLine } from "../../settings/text";
 import { type Check, type CheckContext, type CheckOutcome, fail, ok, skipped, warn } from "./check-outcome";
 

@@ -1,10 +1,11 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getTextTarget, type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import { getPackageVersion } from "../../cli/package-version";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { escapeUnprintableJson, sanitizeMultiline } from "../../settings/text";
 import type { Diagnosis } from "./run-checks";

@@ -7,7 +7,7 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
-import { getEndpointPathHint } from "../../client/service-connection";
+import { getEndpointPathHint } from "../../client/base-url";
 import { lintFiles } from "../../files/lint-files";
 import { inspectSettings } from "../../files/read-settings";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../../resources/configuration";

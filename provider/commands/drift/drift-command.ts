@@ -1,9 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import {
   addWriteOptions,
@@ -82,7 +85,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   const file = fileArgument ?? (await findDefaultFile());
   const loadSettings = (): Settings => readSettings(file, omitUndefined({ today: options.today }));
   let settings = loadSettings();
-  const client = connect();
+  const client = connectToTenant();
   let knownLists: StackLists | undefined;
   let observed: ObservedState;
   try {

@@ -1,11 +1,14 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { connect, EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { connectToTenant } from "../../cli/connect-to-tenant";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultFile } from "../../cli/default-settings-file";
 import { SlowProgress } from "../../cli/delayed-progress";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
 import { readStdinValues } from "../../cli/standard-input";
 import {
   addRepeatableSelectionOptions,
@@ -14,6 +17,7 @@ import {
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError, type SettingsClient } from "../../client";
 import type { ExpectedMailboxes } from "../../plan/tenant-mismatch";
 import { omitUndefined } from "../../settings/omit-undefined";
@@ -137,7 +141,7 @@ async function searchTenant(matcher: Matcher, options: FindOptions): Promise<Ten
   let client: SettingsClient | undefined;
   let connectionFailure: { readonly error: unknown } | undefined;
   try {
-    client = offline ? undefined : connect();
+    client = offline ? undefined : connectToTenant();
   } catch (error) {
     // Without a connection, the command still shows the declarations in the files.
     if (file === undefined) throw error;

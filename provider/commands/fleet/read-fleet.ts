@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { createTodayOption, createWithinOption } from "../../cli/date-options";
 import { SlowProgress } from "../../cli/delayed-progress";
 import { createIdentityReader, openJournals, openStackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT_HELP, getExistingJournalLocation } from "../../cli/journal-location";
-import { createTodayOption, createWithinOption, parsePositiveInteger } from "../../cli/plan-options";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import {
   addSelectionOptions,
   createTargetsOption,

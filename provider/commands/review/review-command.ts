@@ -1,9 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createTodayOption, createWithinOption } from "../../cli/date-options";
+import { findDefaultFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { type Renderers, writeOutputs } from "../../cli/output/write-outputs";
-import { createTodayOption, createWithinOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { createReviewDropCommand, createReviewExtendCommand, createReviewKeepCommand } from "./review-decisions";
 
 const FORMATS = ["text", "markdown", "html", "csv", "json"] as const;

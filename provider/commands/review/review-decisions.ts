@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client/errors";
 import { buildExistingChange, CHANGE_EXIT_CODES } from "../change/change-commands";
 import {

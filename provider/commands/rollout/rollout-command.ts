@@ -1,15 +1,17 @@
 import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createTodayOption } from "../../cli/date-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { createFailOnOption } from "../../cli/fail-on-option";
 import { writeOutputs } from "../../cli/output/write-outputs";
-import { createFailOnOption, createTodayOption } from "../../cli/plan-options";
 import {
   addSelectionOptions,
   DEFAULT_TARGETS_FILE,
   parseSelection,
   type SelectionOptions,
 } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { formatCount } from "../../render/safe-text";
 import type { RolloutMode } from "../../rollout/model/rollout-mode";

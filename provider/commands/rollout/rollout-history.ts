@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { parseDate, parsePositiveInteger } from "../../cli/option-parsers";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getRenderOptions, writeOutputs } from "../../cli/output/write-outputs";
-import { parseDate, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { Rollouts } from "../../rollout/rollouts";
 import { omitUndefined } from "../../settings/omit-undefined";

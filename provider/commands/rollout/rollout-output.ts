@@ -1,6 +1,6 @@
-import { shouldUseColor } from "../../cli/command-line";
 import { SlowProgress } from "../../cli/delayed-progress";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
+import { shouldUseColor } from "../../cli/terminal-color";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutTally } from "../../rollout/journal/rollout-tally";
 import { ZERO_COUNTS } from "../../rollout/journal/run-state";

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
+import { wrapAction } from "../../cli/wrap-action";
 import { formatCount } from "../../render/safe-text";
 import type { OldRollouts } from "../../rollout/history/old-rollouts";
 import type { Rollouts } from "../../rollout/rollouts";

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { sanitizeMultiline } from "../../settings/text";
 import { executeRollout } from "./execute-rollout";
 import { addRunOptions, parseRunOptions, ROLLOUT_EXIT_CODES, type RolloutRunFlags } from "./rollout-run-options";

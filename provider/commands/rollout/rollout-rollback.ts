@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { createFailOnOption } from "../../cli/plan-options";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { createFailOnOption } from "../../cli/fail-on-option";
 import { addSelectionOptions, parseSelection, type SelectionOptions } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { ConfigurationError } from "../../client";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { sanitizeMultiline } from "../../settings/text";

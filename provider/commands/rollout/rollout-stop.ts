@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";

@@ -1,4 +1,5 @@
-import { type ExitCode, getCommandName, shouldUseColor } from "../../cli/command-line";
+import { getCommandName } from "../../cli/command-name";
+import type { ExitCode } from "../../cli/exit-codes";
 import {
   assertJournalExists,
   getExistingJournalLocation,
@@ -6,6 +7,7 @@ import {
   type JournalOptions,
 } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { shouldUseColor } from "../../cli/terminal-color";
 import { limitHeapGrowth } from "../../machine/gc-tuning";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutAction } from "../../rollout/journal/select-rollout";

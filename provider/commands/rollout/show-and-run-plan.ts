@@ -1,7 +1,7 @@
-import { EXIT, type ExitCode } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import type { FailOnLevel } from "../../cli/fail-on-option";
 import type { Output } from "../../cli/output/output-options";
 import { getTextTarget, writeOutputs } from "../../cli/output/write-outputs";
-import type { FailOnLevel } from "../../cli/plan-options";
 import { printError } from "../../cli/print-error";
 import { FAIL_ON_BLOCKER } from "../../plan/plan";
 import { formatCount } from "../../render/safe-text";

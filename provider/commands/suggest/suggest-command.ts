@@ -1,8 +1,11 @@
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { createTodayOption } from "../../cli/date-options";
+import { findDefaultFile } from "../../cli/default-settings-file";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { parsePositiveInteger } from "../../cli/option-parsers";
 import { writeOutputFile } from "../../cli/output/write-outputs";
-import { createTodayOption, findDefaultFile, parsePositiveInteger } from "../../cli/plan-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { lockFiles, lockWaitReporter } from "../../cli/write-file-changes";
 import { findRepository } from "../../files/repository";

@@ -1,4 +1,4 @@
-import { getCommandName } from "../../cli/command-line";
+import { getCommandName } from "../../cli/command-name";
 import { type JournalOptions, runWithJournalIfExists } from "../../cli/journal-location";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import type { WriteOptions } from "../../cli/write-file-changes";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import {
   addJournalOption,
   getExistingJournalLocation,
@@ -9,6 +9,7 @@ import {
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { collectValues, createTargetsOption } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, getCommandName, shouldUseColor, wrapAction } from "../../cli/command-line";
+import { getCommandName } from "../../cli/command-name";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import {
   addJournalOption,
   getExistingJournalLocation,
@@ -9,6 +10,8 @@ import {
 } from "../../cli/journal-location";
 import { queryNamedTenant } from "../../cli/query-tenant";
 import { createTargetsOption } from "../../cli/tenant-options";
+import { shouldUseColor } from "../../cli/terminal-color";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { addWriteOptions, lockFiles, showAndWrite, type WriteOptions } from "../../cli/write-file-changes";
 import { ConfigurationError } from "../../client";

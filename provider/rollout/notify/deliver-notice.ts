@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
 import { buildServiceError } from "../../client/build-service-error";
 import { getErrorCode, observeConnectionFailure } from "../../client/connection-failure";
+import { loadDispatcher } from "../../client/dispatcher";
 import { exchange } from "../../client/http-exchange";
 import { isSuccess } from "../../client/parse-response";
 import { Pacer } from "../../client/request-scheduler";
 import { classifyResponse, type ResponseObservation } from "../../client/response-classification";
-import { loadDispatcher } from "../../client/service-connection";
 import { createAbortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
 

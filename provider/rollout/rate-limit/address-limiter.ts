@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestLimiter, Time } from "../../client";
-import { normalizeBaseUrl } from "../../client/service-connection";
+import { normalizeBaseUrl } from "../../client/base-url";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 

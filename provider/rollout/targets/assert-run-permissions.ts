@@ -1,5 +1,5 @@
 import { delimiter, dirname } from "node:path";
-import { isLoopback } from "../../client/service-connection";
+import { isLoopback } from "../../client/base-url";
 import { formatLineLocation } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quoteShellWord } from "../../settings/shell-word";

@@ -1,9 +1,9 @@
 import { connect as connectTcp, isIP } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { Client } from "ldapts";
+import { isLoopback } from "../../client/base-url";
 import { getErrorCode } from "../../client/connection-failure";
 import { UNKNOWN_AUTHORITY_CODES } from "../../client/response-classification";
-import { isLoopback } from "../../client/service-connection";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
+import { loadDispatcher } from "../../client/dispatcher";
 import { exchange, type ReceivedResponse } from "../../client/http-exchange";
 import { formatWait, parseRetryAfterMs } from "../../client/retry-after";
 import { computeBackoffMs } from "../../client/retry-policy";
-import { loadDispatcher } from "../../client/service-connection";
 import { maskSecrets } from "../../settings/secrets";
 import { excerptSentences, quote } from "../../settings/text";
 import { assertAllowedSource } from "../allowed-sources";
