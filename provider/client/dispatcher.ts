@@ -68,7 +68,7 @@ export class ProxyConnectionError extends Error {
 }
 
 /** Returns the status with which the proxy refused a tunnel to the service; undefined for other errors. */
-export function getTunnelRefusalStatus(error: unknown): number | undefined {
+export function getTunnelErrorStatus(error: unknown): number | undefined {
   // undici has neither a class nor a code for it.
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : "") ?? [];
   return status === undefined ? undefined : Number(status);

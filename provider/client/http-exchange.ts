@@ -11,7 +11,7 @@ export interface ExchangeLimits {
 }
 
 /** A response as received. */
-export interface ReceivedResponse {
+export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, possibly truncated. */
@@ -39,7 +39,7 @@ export async function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   limits: ExchangeLimits,
-): Promise<ReceivedResponse> {
+): Promise<RawResponse> {
   return await new Promise((resolve, reject) => {
     dispatcher.dispatch(
       // One limit covers the whole exchange; undici's own would report a longer one as a broken connection.
@@ -58,18 +58,18 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout;
-  readonly #resolve: (response: ReceivedResponse) => void;
+  readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #blocks: Buffer[] = [];
   readonly #chunks: Buffer[] = [];
   #size = 0;
-  #head: Pick<ReceivedResponse, "status" | "headers"> | undefined;
+  #head: Pick<RawResponse, "status" | "headers"> | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #abortReason: Error | undefined;
 
   constructor(
     { timeoutMs, maxBytes, signal }: ExchangeLimits,
-    resolve: (response: ReceivedResponse) => void,
+    resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
     this.#maxBytes = maxBytes;
@@ -86,11 +86,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: ReceivedResponse["headers"],
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: RawResponse["headers"]): void {
     // 1xx responses (100, 103) are informational.
     if (status >= 200) this.#head = { status, headers };
   }
@@ -135,7 +131,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 function decodeBody(
   chunks: readonly Buffer[],
   failure: Error | undefined,
-): Pick<ReceivedResponse, "text" | "truncationCause"> {
+): Pick<RawResponse, "text" | "truncationCause"> {
   try {
     return { text: decoder.decode(Buffer.concat(chunks)), truncationCause: failure };
   } catch (error) {

@@ -56,7 +56,7 @@ export class PagePrefetcher<Item> {
 
   /** Cancels the pages in flight. */
   stop(): void {
-    this.#abort.abort(new FetchStoppedError());
+    this.#abort.abort(new PageRequestCancelledError());
   }
 
   async #raceWithFatal<Response>(request: Promise<Response>): Promise<Response> {
@@ -77,7 +77,7 @@ export class PagePrefetcher<Item> {
   /** Returns undefined if it fails. */
   async #prefetch(page: number): Promise<Page<Item> | undefined> {
     this.#hasPrefetched = true;
-    const stopwatch: Stopwatch = { spentMs: 0 };
+    const stopwatch: Stopwatch = { elapsedMs: 0 };
     try {
       return await this.#list.fetchPage(page, stopwatch, { signal: this.#abort.signal, isPrefetch: true });
     } catch (error) {
@@ -87,10 +87,10 @@ export class PagePrefetcher<Item> {
       return undefined;
     } finally {
       // Their durations overlap.
-      this.#stopwatch.spentMs += stopwatch.spentMs / MAX_CONCURRENT_PAGES;
+      this.#stopwatch.elapsedMs += stopwatch.elapsedMs / MAX_CONCURRENT_PAGES;
     }
   }
 }
 
 /** The reading ended, so its pages in flight are cancelled. */
-export class FetchStoppedError extends Error {}
+export class PageRequestCancelledError extends Error {}

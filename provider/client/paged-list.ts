@@ -5,11 +5,11 @@ import type { Page } from "./schemas";
  * processing of items.
  */
 export interface Stopwatch {
-  spentMs: number;
+  elapsedMs: number;
 }
 
 /** How a page of a reading is requested. */
-export interface PageFetch {
+export interface PageRequest {
   /** Cancels the request. */
   readonly signal: AbortSignal;
   /** Whether it is requested before it is needed, and not retried. */
@@ -19,7 +19,7 @@ export interface PageFetch {
 export interface PagedList<Item> {
   /** The name of the list in errors. */
   readonly name: string;
-  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageFetch) => Promise<Page<Item>>;
+  readonly fetchPage: (page: number, stopwatch: Stopwatch, fetch?: PageRequest) => Promise<Page<Item>>;
   /** Returns the id that distinguishes an item; undefined if nothing does. */
   readonly getIdentity: (item: Item) => string | undefined;
   /** The requested number of items per page. Default: the service's. */

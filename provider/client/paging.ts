@@ -56,7 +56,7 @@ export async function readWholeList<Item>(
     },
   };
   let mayPrefetch = list.getCreatedAt !== undefined;
-  const stopwatch: Stopwatch = { spentMs: 0 };
+  const stopwatch: Stopwatch = { elapsedMs: 0 };
   // For an item that isn't kept, only its identity is buffered.
   const measureCharacters = (item: Item): number =>
     keep === undefined || keep(item) ? countCharacters(item) : (list.getIdentity(item)?.length ?? 0);
@@ -86,7 +86,7 @@ export async function readWholeList<Item>(
  */
 export async function* iterateList<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const yieldedNames = new Set<string>();
-  const stopwatch: Stopwatch = { spentMs: 0 };
+  const stopwatch: Stopwatch = { elapsedMs: 0 };
   let previousNames: ReadonlySet<string> | undefined;
   yield* readUntilConsistent(list, async function* () {
     const duplicateCounts = new Map<string, number>();
@@ -180,7 +180,7 @@ async function* readConsistentPages<Item>(
   let previousUnidentifiedPage: string | undefined;
   let maxPages = MAX_PAGES;
   for (let page = 1; page <= maxPages; page += 1) {
-    if (stopwatch.spentMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
+    if (stopwatch.elapsedMs > MAX_READ_MS) throw buildReadTooLongError(list, page - 1, count, total);
     const answer = await prefetcher.fetch(page);
     firstPage ??= answer;
     if (page === 1 && answer.items.length > 0) {

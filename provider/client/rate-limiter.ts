@@ -10,16 +10,16 @@ export interface RequestLimiter {
    * message gives the reason as the rest of a sentence. The call then fails with a {@link TokenRefusedError}
    * (`ERR_NO_TOKEN`), and nothing is sent.
    */
-  take(): Promise<void>;
+  acquire(): Promise<void>;
   /**
    * Reports that the service refused a request (429, or Retry-After). Pauses the rate limit for all clients for this
    * many milliseconds.
    */
-  refused(pauseMs: number): void;
+  reportThrottled(pauseMs: number): void;
 }
 
-/** The error of {@link RequestLimiter.take} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
+/** The error of {@link RequestLimiter.acquire} after a run is cancelled: the call then fails with `ERR_CANCELLED`. */
 export class RunCancelledError extends Error {}
 
 /** A rate limiter without a limit. */
-export const UNLIMITED_REQUESTS: RequestLimiter = { take: () => Promise.resolve(), refused: () => {} };
+export const UNLIMITED_REQUESTS: RequestLimiter = { acquire: () => Promise.resolve(), reportThrottled: () => {} };

@@ -12,12 +12,12 @@ import {
   CancelledError,
   CircuitOpenError,
   RateLimitedError,
-  type RequestFacts,
+  type RequestInfo,
   ServiceError,
   TokenRefusedError,
 } from "./errors";
-import { FetchStoppedError } from "./page-prefetcher";
-import type { PageFetch } from "./paged-list";
+import { PageRequestCancelledError } from "./page-prefetcher";
+import type { PageRequest } from "./paged-list";
 import { type RequestLimiter, RunCancelledError } from "./rate-limiter";
 import { FAILURE_SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
@@ -30,9 +30,9 @@ import {
 } from "./retry-policy";
 import type { Time } from "./time";
 
-/** The pacer's view of a call. */
-export interface PacedCall {
-  readonly request: RequestFacts;
+/** The scheduler's view of a call. */
+export interface ScheduledCall {
+  readonly request: RequestInfo;
   /** The request, as messages describe it. */
   readonly requestText: string;
   readonly kind: Attempt["kind"];
@@ -42,10 +42,10 @@ export interface PacedCall {
   readonly onDuration?: ((ms: number) => void) | undefined;
   /** No further attempt is made after the deadline. Default: none. */
   readonly deadline?: Deadline | undefined;
-  readonly fetch?: PageFetch | undefined;
+  readonly fetch?: PageRequest | undefined;
 }
 
-export interface PacerOptions {
+export interface RequestSchedulerOptions {
   readonly time: Time;
   /** Whether to retry failures. */
   readonly retries: boolean;
@@ -69,16 +69,18 @@ export interface PacerOptions {
  * the tenant's retry budget, and an open {@link CircuitBreaker} blocks requests. Reads of mail have their own budget and
  * circuit breaker, so their failures never prevent writes of settings.
  */
-export class Pacer {
-  readonly #options: PacerOptions;
+export class RequestScheduler {
+  readonly #options: RequestSchedulerOptions;
   readonly #limit: AdaptiveConcurrencyLimiter;
   readonly #healthByArea: Readonly<Record<ServiceArea, AreaHealth>>;
   /** Successful writes, by method. */
   readonly #confirmedWrites = new Map<string, number>();
 
-  constructor(options: PacerOptions) {
+  constructor(options: RequestSchedulerOptions) {
     this.#options = options;
-    this.#limit = new AdaptiveConcurrencyLimiter(options.time, (pauseMs) => options.rateLimiter?.refused(pauseMs));
+    this.#limit = new AdaptiveConcurrencyLimiter(options.time, (pauseMs) =>
+      options.rateLimiter?.reportThrottled(pauseMs),
+    );
     const { now } = options.time;
     const createHealth = (): AreaHealth => ({
       breaker: new CircuitBreaker({ now }),
@@ -104,7 +106,7 @@ export class Pacer {
    * @throws {TokenRefusedError} if the call gets no rate limit token.
    * @throws {ServiceError} the last failure, with the number of attempts. Its `outcomeUnknown` covers all attempts.
    */
-  async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
+  async send<T>(call: ScheduledCall, attempt: () => Promise<T>): Promise<T> {
     const { time } = this.#options;
     const retryDeadline: RetryDeadline = {
       durationMs: Math.max(RETRY_DEADLINE_MS, this.#options.timeoutMs),
@@ -118,7 +120,7 @@ export class Pacer {
     }
   }
 
-  async #send<T>(call: PacedCall, attempt: () => Promise<T>, retryDeadline: RetryDeadline): Promise<T> {
+  async #send<T>(call: ScheduledCall, attempt: () => Promise<T>, retryDeadline: RetryDeadline): Promise<T> {
     const {
       time,
       retryForMs = Number.POSITIVE_INFINITY,
@@ -153,11 +155,11 @@ export class Pacer {
         );
       } catch (thrown) {
         if (thrown instanceof DeadlinePassedError && lastError !== undefined) {
-          throw this.#annotate(lastError, { attempts: attempts - 1, outcomeUnknown, isBroke: false });
+          throw this.#annotate(lastError, { attempts: attempts - 1, outcomeUnknown, isBudgetExhausted: false });
         }
         const error = thrown instanceof PauseTooLongError ? buildNotSentError(call, thrown) : thrown;
         if (error instanceof TokenRefusedError) {
-          throw this.#annotate(error, { attempts: attempts - 1, outcomeUnknown, isBroke: false });
+          throw this.#annotate(error, { attempts: attempts - 1, outcomeUnknown, isBudgetExhausted: false });
         }
         if (!(error instanceof ServiceError)) throw error;
         lastError = error;
@@ -165,8 +167,8 @@ export class Pacer {
         const isRateLimit = isRateLimited(error);
         if (!isRateLimit) failures += 1;
         // Refusals pause the tenant, and {@link AdaptiveConcurrencyLimiter} waits for the pause.
-        const waitMs = isRefusal(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
-        const isTooSlow = !isRefusal(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
+        const waitMs = isThrottled(error) ? 0 : computeBackoffMs(failures, time.random(), { baseMs });
+        const isTooSlow = !isThrottled(error) && time.now() + waitMs >= getFirstAttemptAt() + retryForMs;
         const isLate = isTooSlow || isPastDeadline(Math.max(waitMs, this.#limit.getRemainingPauseMs(area)));
         const isExhausted = isRateLimit ? attempts >= MAX_RATE_LIMITED_ATTEMPTS : failures >= maxAttempts;
         const isLast =
@@ -176,8 +178,7 @@ export class Pacer {
           isExhausted ||
           isLate;
         const isBudgetExhausted = !isLast && !isRateLimit && !this.#healthByArea[area].budget.consume();
-        if (isLast || isBudgetExhausted)
-          throw this.#annotate(error, { attempts, outcomeUnknown, isBroke: isBudgetExhausted });
+        if (isLast || isBudgetExhausted) throw this.#annotate(error, { attempts, outcomeUnknown, isBudgetExhausted });
         if (waitMs > 0) await time.sleep(waitMs);
       }
     }
@@ -188,7 +189,7 @@ export class Pacer {
    *
    * @param lastError the failure of the previous attempt.
    */
-  #buildTokenWait(call: PacedCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
+  #buildTokenWait(call: ScheduledCall, lastError: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { rateLimiter } = this.#options;
     const { deadline, fetch } = call;
     if (rateLimiter === undefined && deadline === undefined) return undefined;
@@ -199,7 +200,7 @@ export class Pacer {
       if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
       try {
         assertDeadline(deadline);
-        await rateLimiter?.take();
+        await rateLimiter?.acquire();
         assertDeadline(deadline);
       } catch (cause) {
         throw buildTokenRefusedError(call, cause, lastError);
@@ -207,7 +208,7 @@ export class Pacer {
     };
   }
 
-  async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
+  async #attempt<T>(call: ScheduledCall, attempt: () => Promise<T>): Promise<T> {
     const { breaker, budget } = this.#healthByArea[getArea(call)];
     const openingFailure = breaker.admit();
     if (openingFailure !== undefined) throw this.#buildCircuitOpenError(call, openingFailure);
@@ -221,13 +222,14 @@ export class Pacer {
       if (method !== "GET") this.#confirmedWrites.set(method, (this.#confirmedWrites.get(method) ?? 0) + 1);
       return answer;
     } catch (error) {
-      if (isAnswer(error)) breaker.close();
-      else if (error instanceof Error && !(error instanceof FetchStoppedError)) breaker.recordFailure(error, burst);
+      if (isResponse(error)) breaker.close();
+      else if (error instanceof Error && !(error instanceof PageRequestCancelledError))
+        breaker.recordFailure(error, burst);
       throw error;
     }
   }
 
-  #buildCircuitOpenError({ requestText, request }: PacedCall, lastError: LastFailure): CircuitOpenError {
+  #buildCircuitOpenError({ requestText, request }: ScheduledCall, lastError: LastFailure): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
       `${lastError.message} Because requests kept failing, ${requestText} was not sent. ${this.#describeProgress()}`,
@@ -238,12 +240,16 @@ export class Pacer {
   /** Adds facts about the whole call to its last failure, such as the outcome of other attempts. */
   #annotate(
     error: ServiceError,
-    { attempts, outcomeUnknown, isBroke }: { attempts: number; outcomeUnknown: boolean; isBroke: boolean },
+    {
+      attempts,
+      outcomeUnknown,
+      isBudgetExhausted,
+    }: { attempts: number; outcomeUnknown: boolean; isBudgetExhausted: boolean },
   ): ServiceError {
     const isOpen = error instanceof CircuitOpenError;
     const notes = [
       ...(attempts > 1 && !isOpen ? [`Tried ${attempts} times.`] : []),
-      ...(isBroke
+      ...(isBudgetExhausted
         ? [`Not retried: too many requests failed, and the retry budget is used up. ${this.#describeProgress()}`]
         : []),
     ];
@@ -265,7 +271,7 @@ interface AreaHealth {
   readonly budget: RetryBudget;
 }
 
-function getArea({ area = "settings" }: PacedCall): ServiceArea {
+function getArea({ area = "settings" }: ScheduledCall): ServiceArea {
   return area;
 }
 
@@ -277,26 +283,28 @@ function isRateLimited(error: unknown): boolean {
 }
 
 /** Returns whether the service limits the rate, or asks to wait. */
-function isRefusal(error: unknown): error is ServiceError {
+function isThrottled(error: unknown): error is ServiceError {
   return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
 function classifyFailure(error: unknown, area: ServiceArea): FailureClass {
   // A rate limit applies to all requests. Other rejected reads of mail don't affect the settings.
   const isOfMail = area === "mail" && !isRateLimited(error);
-  if (isRefusal(error)) return { kind: "throttled", error, affectedArea: isOfMail ? "mail" : "all" };
+  if (isThrottled(error)) return { kind: "throttled", error, affectedArea: isOfMail ? "mail" : "all" };
   const isNeutral =
-    error instanceof CircuitOpenError || error instanceof DeadlinePassedError || error instanceof FetchStoppedError;
-  return { kind: isAnswer(error) || isNeutral ? "responded" : "failed" };
+    error instanceof CircuitOpenError ||
+    error instanceof DeadlinePassedError ||
+    error instanceof PageRequestCancelledError;
+  return { kind: isResponse(error) || isNeutral ? "responded" : "failed" };
 }
 
 /** Returns whether a failure is a response of a working service. */
-function isAnswer(error: unknown): boolean {
+function isResponse(error: unknown): boolean {
   return error instanceof ServiceError && FAILURE_SCOPES[error.scope].isBreakerFailure !== true;
 }
 
 function buildTokenRefusedError(
-  { requestText, request }: PacedCall,
+  { requestText, request }: ScheduledCall,
   cause: unknown,
   lastError: ServiceError | undefined,
 ): TokenRefusedError {
@@ -317,7 +325,7 @@ function assertDeadline(deadline: Deadline | undefined): void {
 }
 
 function buildNotSentError(
-  { requestText, request }: PacedCall,
+  { requestText, request }: ScheduledCall,
   { throttleError }: PauseTooLongError,
 ): RateLimitedError {
   return new RateLimitedError(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** A count that may be missing or null; both become undefined. */
-export const optionalCount = z
+export const optionalCountSchema = z
   .number()
   .int()
   .nonnegative()
@@ -23,7 +23,7 @@ export const MAX_ID_LENGTH = 1_000;
  * An opaque id from the service that can be sent back unchanged. Half a surrogate pair or U+FFFD is rejected, because it would
  * be sent back as a different id.
  */
-export const id = z.string().min(1).max(MAX_ID_LENGTH).refine(isIdText, { error: "not a valid id" });
+export const idSchema = z.string().min(1).max(MAX_ID_LENGTH).refine(isIdText, { error: "not a valid id" });
 
 function isIdText(text: string): boolean {
   return text.isWellFormed() && !text.includes("\uFFFD");

@@ -196,15 +196,15 @@ export function getVipRowIdentity({ email, source, added_by, date_added }: VipEm
 }
 
 /** Addresses outside the organization, at the top level or under `results`, whatever other fields there are. */
-const outsidersSchema = z
+const externalMailboxesSchema = z
   .object({ not_in_org: buildArraySchema(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
-const refusalSchema = buildResultsSchema(outsidersSchema).or(outsidersSchema);
-const addResponseSchema = refusalSchema.or(buildResultsSchema(addVipResult));
+const externalMailboxErrorSchema = buildResultsSchema(externalMailboxesSchema).or(externalMailboxesSchema);
+const addResponseSchema = externalMailboxErrorSchema.or(buildResultsSchema(addVipResult));
 
 function parseNotInOrganizationError(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
-  const parsed = refusalSchema.safeParse(error.body);
+  const parsed = externalMailboxErrorSchema.safeParse(error.body);
   if (!parsed.success) return undefined;
   return buildNotInOrganizationError(parsed.data.not_in_org, {
     request: error.request,

@@ -4,7 +4,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
 import { assertAllowedService } from "../../client/allowed-services";
 import { getEndpointPathHint, normalizeBaseUrl } from "../../client/base-url";
-import { isSuccess } from "../../client/parse-response";
+import { isSuccessStatus } from "../../client/parse-response";
 import {
   BAD_CERTIFICATE_CODES,
   classifyResponse,
@@ -190,7 +190,7 @@ async function checkResponse(context: CheckContext): Promise<CheckOutcome> {
         "A proxy, a sign-in page or another service responds at this address. Check that EMAIL_SECURITY_BASE_URL is the part before /api/v1.",
     );
   }
-  const code = isSuccess(status) ? undefined : classifyResponse({ status }).code;
+  const code = isSuccessStatus(status) ? undefined : classifyResponse({ status }).code;
   if (code === "ERR_REDIRECT") {
     return fail(
       `the response is a redirect (${status})`,

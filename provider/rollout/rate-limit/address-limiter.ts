@@ -60,8 +60,8 @@ export class AddressLimiter {
     const bucket = this.#buckets.get(address) ?? new TokenBucket(address, this.#rates.get(address), this.#options);
     this.#buckets.set(address, bucket);
     return {
-      take: () => bucket.take(isAllowed),
-      refused: (pauseMs) => bucket.pause(pauseMs),
+      acquire: () => bucket.take(isAllowed),
+      reportThrottled: (pauseMs) => bucket.pause(pauseMs),
     };
   }
 }

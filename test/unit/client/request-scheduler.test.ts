@@ -8,7 +8,7 @@ import {
   type ServiceError,
   TimeoutError,
 } from "../../../provider/client";
-import { type PacedCall, Pacer } from "../../../provider/client/request-scheduler";
+import { RequestScheduler, type ScheduledCall } from "../../../provider/client/request-scheduler";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 const request = { method: "POST", path: "/api/v1/x" };
@@ -18,12 +18,12 @@ const calls = {
   write: { request, requestText: "POST /api/v1/x", kind: "write" },
   batch: { request, requestText: "POST /api/v1/x", kind: "batch" },
   patch: { request: { method: "PATCH", path: "/api/v1/x" }, requestText: "PATCH /api/v1/x", kind: "write" },
-} satisfies Record<string, PacedCall>;
+} satisfies Record<string, ScheduledCall>;
 
 type Send = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** A pacer with a method for each kind of call. */
-class Limit extends Pacer {
+/** A scheduler with a method for each kind of call. */
+class Limit extends RequestScheduler {
   readonly read: Send = (call) => this.send(calls.read, call);
   readonly write: Send = (call) => this.send(calls.write, call);
   readonly batch: Send = (call) => this.send(calls.batch, call);
@@ -315,7 +315,7 @@ it("doesn't retry a call that waited over 2 minutes for its slot", async () => {
 });
 
 const facts = { request, isTransient: true, outcomeUnknown: true };
-const reset = (of: PacedCall = calls.patch) =>
+const reset = (of: ScheduledCall = calls.patch) =>
   new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: of.request });
 const neverSent = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
 
@@ -405,13 +405,13 @@ describe("a transient failure", () => {
 
   it("is thrown at once when retries are off", async () => {
     const time = new VirtualTime();
-    const pacer = new Limit({ time, retries: false, timeoutMs: 30_000 });
+    const scheduler = new Limit({ time, retries: false, timeoutMs: 30_000 });
     for (const failure of [() => reset(calls.read), () => refusal()]) {
       const { made, call } = failing(1, failure);
-      await expect(pacer.read(call)).rejects.toMatchObject({ attempts: 1 });
+      await expect(scheduler.read(call)).rejects.toMatchObject({ attempts: 1 });
       expect(made.count).toBe(1);
     }
-    expect(pacer.consumeRetryBudget()).toBe(false);
+    expect(scheduler.consumeRetryBudget()).toBe(false);
   });
 });
 
@@ -434,17 +434,17 @@ it("halves concurrency once for all in-flight failures", async () => {
 });
 
 describe("a rate-limit token", () => {
-  /** Creates a pacer whose rate-limit tokens come from the test. Records each attempt and each token. */
+  /** Creates a scheduler whose rate-limit tokens come from the test. Records each attempt and each token. */
   function createTokenLimit(take: (takeCount: number) => Promise<void> = async () => {}) {
     const time = new VirtualTime();
     const marks: string[] = [];
     const rateLimiter = {
-      take: async () => {
+      acquire: async () => {
         marks.push("asked");
         await take(marks.filter((mark) => mark === "asked").length);
         marks.push("permit");
       },
-      refused: (pauseMs: number) => marks.push(`pause ${pauseMs}`),
+      reportThrottled: (pauseMs: number) => marks.push(`pause ${pauseMs}`),
     };
     const limit = new Limit({ time, retries: true, timeoutMs: 30_000, rateLimiter });
     const marked = (call: () => Promise<unknown>) => async () => {
@@ -525,7 +525,7 @@ describe("a rate-limit token", () => {
       time,
       retries: true,
       timeoutMs: 30_000,
-      rateLimiter: { take, refused: () => {} },
+      rateLimiter: { acquire: take, reportThrottled: () => {} },
     });
     for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
     expect(limit.concurrency).toBe(16);

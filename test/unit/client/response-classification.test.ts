@@ -153,7 +153,7 @@ async function sent(response: Response, method: Method, times = 1) {
     // Only a missing response may hit the timeout: on a busy machine, even a present one takes longer than 5 ms.
     timeoutMs: response.broken === "silence" ? 5 : 10_000,
     maxResponseBytes: 1_000,
-    limiter: { take: async () => {}, refused: (ms) => void pauses.push(ms) },
+    limiter: { acquire: async () => {}, reportThrottled: (ms) => void pauses.push(ms) },
   });
   let error: ServiceError | undefined;
   for (let call = 0; call < times; call += 1) {
