@@ -2,7 +2,6 @@ import type { AllowDenyEntryRow, SettingsClient } from "../client";
 import { ENTRY_LISTS, type List } from "../settings/assumptions";
 import { ENTRY_FIELD_DEFINITIONS, isSameRow } from "../settings/entry-fields";
 import type { EntryValue } from "../settings/entry-value";
-import type { Rows } from "./keyed-rows";
 import {
   addQueryKey,
   type EntryQuery,
@@ -13,6 +12,7 @@ import {
 } from "./match-rows";
 import { type ConfirmOptions, readConfirmedRows, refetchIfLagging } from "./read-confirmed";
 import type { ReadWriteLock } from "./read-write-lock";
+import type { Rows } from "./row-index";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export class EntrySnapshots {

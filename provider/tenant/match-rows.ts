@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import type { List } from "../settings/assumptions";
 import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
-import type { Rows } from "./keyed-rows";
+import type { Rows } from "./row-index";
 
 /*
  * Finds the rows of a tenant that match a query. The value of an entry or the mailbox of a VIP decides; an id only

@@ -1,4 +1,4 @@
-import type { Rows } from "./keyed-rows";
+import type { Rows } from "./row-index";
 import type { Snapshot } from "./snapshot";
 
 /**

@@ -1,8 +1,8 @@
 import type { ReadAllOptions } from "../client";
 import { runInDeadlineContext } from "../client/deadline-context";
 import { LIST_LAG_MS } from "../settings/assumptions";
-import { Rows } from "./keyed-rows";
 import { INITIAL_BACKOFF_MS } from "./read-until";
+import { Rows } from "./row-index";
 import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {

@@ -13,7 +13,6 @@ import { canonicalizeMailbox, canonicalizeValue, type EntryValue } from "../sett
 import type { MailDomains } from "../settings/mail-domains";
 import { IdentityBuilder, pickVipIdentity, type TenantIdentity } from "../settings/tenant-identity";
 import { EntrySnapshots } from "./entry-snapshots";
-import type { Rows } from "./keyed-rows";
 import { MailDomainCache } from "./mail-domain-cache";
 import {
   addQueryKey,
@@ -28,6 +27,7 @@ import { type ConfirmOptions, readConfirmedRows } from "./read-confirmed";
 import { readUntil } from "./read-until";
 import { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";
+import type { Rows } from "./row-index";
 import type { Snapshot } from "./snapshot";
 import { realSleep, type ScheduleBatch, type Sleep, scheduleBatch } from "./time";
 import { VipBatches } from "./vip-batches";

@@ -2,9 +2,9 @@ import type { SettingsClient, VipEmployeeRow } from "../client";
 import { getVipRowIdentity } from "../client/vip-employees";
 import { canonicalizeMailbox } from "../settings/entry-value";
 import { omitUndefined } from "../settings/omit-undefined";
-import type { Rows } from "./keyed-rows";
 import { findEffectiveVip } from "./match-rows";
 import type { ReadWriteLock } from "./read-write-lock";
+import type { Rows } from "./row-index";
 import { readListRows, Snapshot, type SnapshotOptions } from "./snapshot";
 
 export function createVipSnapshot(

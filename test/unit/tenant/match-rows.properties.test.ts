@@ -3,7 +3,6 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { ENTRY_LISTS } from "../../../provider/settings/assumptions";
 import { buildNaturalKey, canonicalizeMailbox } from "../../../provider/settings/entry-value";
-import { Rows } from "../../../provider/tenant/keyed-rows";
 import {
   addQueryKey,
   findMatchingEntry,
@@ -11,6 +10,7 @@ import {
   getRowValueKey,
   selectEffectiveRow,
 } from "../../../provider/tenant/match-rows";
+import { Rows } from "../../../provider/tenant/row-index";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Rows } from "../../../provider/tenant/keyed-rows";
+import type { Rows } from "../../../provider/tenant/row-index";
 import { Snapshot } from "../../../provider/tenant/snapshot";
 import { runReadyTasks } from "../../support/virtual-time";
 

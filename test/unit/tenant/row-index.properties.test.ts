@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Rows } from "../../../provider/tenant/keyed-rows";
+import { Rows } from "../../../provider/tenant/row-index";
 
 interface Row {
   readonly name: string;
