@@ -5,23 +5,23 @@ import type { Plan } from "../plan/plan";
 import { NO_STACK_CONFIG, readOwnDomainNames } from "../resources/configuration";
 import { omitUndefined } from "../settings/omit-undefined";
 import { connectToTenant } from "./connect-to-tenant";
-import { findDefaultFile } from "./default-settings-file";
+import { findDefaultSettingsFile } from "./default-settings-file";
 import type { PlanInputOptions } from "./plan-options";
 import { readStdin } from "./standard-input";
 
-export async function createPlanFromOptions(file: string | undefined, given: PlanInputOptions): Promise<Plan> {
+export async function createPlanFromOptions(file: string | undefined, inputOptions: PlanInputOptions): Promise<Plan> {
   const { planFiles, planPreview } = await import("../gitops/plan-tenant.js");
-  const { fromPreview } = given;
+  const { fromPreview } = inputOptions;
   if (fromPreview !== undefined && file !== undefined) {
     throw new ConfigurationError("Give a settings file or --from-preview, not both.");
   }
-  if (fromPreview === undefined && given.provider !== undefined) {
+  if (fromPreview === undefined && inputOptions.provider !== undefined) {
     throw new ConfigurationError(
       "--provider requires --from-preview; a settings file has only the tenant of the environment.",
     );
   }
   const client = connectToTenant();
-  const { stack, resource, name, today, days, evidence, maxPages, provider } = given;
+  const { stack, resource, name, today, days, evidence, maxPages, provider } = inputOptions;
   const options: PlanOptions & { provider?: string } = {
     client,
     days: evidence ? days : 0,
@@ -31,7 +31,7 @@ export async function createPlanFromOptions(file: string | undefined, given: Pla
     ...omitUndefined({ stack, resource, name, today, maxPages, provider }),
   };
   try {
-    if (fromPreview === undefined) return await planFiles(file ?? (await findDefaultFile()), options);
+    if (fromPreview === undefined) return await planFiles(file ?? (await findDefaultSettingsFile()), options);
     const text = await readPreviewInput(fromPreview, stack);
     const previewSource = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
     return await planPreview(text, previewSource, readOwnDomainNames(NO_STACK_CONFIG, process.env), options);

@@ -8,7 +8,7 @@ import { sanitizeLine } from "../settings/text";
  * @throws {ConfigurationError} if there are several.
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
-export async function findDefaultFile(): Promise<string> {
+export async function findDefaultSettingsFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
   const { lintFiles } = await import("../files/lint-files.js");
   const { topLevelFiles } = lintFiles([]);

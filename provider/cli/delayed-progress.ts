@@ -9,7 +9,7 @@ const LOG_INTERVAL_MS = 30_000;
  * Shows the progress of work that takes longer than two seconds, on standard error: one line that is updated in place on
  * a terminal, otherwise a line every half a minute.
  */
-export class SlowProgress implements Disposable {
+export class DelayedProgress implements Disposable {
   readonly #stream = process.stderr;
   #timer: NodeJS.Timeout;
   #text: string;

@@ -27,7 +27,7 @@ export const WRITE_EXIT_CODES = {
   2: "With --pr: everything is pushed, and you still have to open the pull or merge request",
 } as const;
 
-export interface ShowOptions {
+export interface ShowAndWriteOptions {
   /**
    * Asks for confirmation after the change was shown. Locks are released meanwhile, and a file that changes in the meantime isn't written.
    */
@@ -54,7 +54,7 @@ export async function showAndWrite(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   options: WriteOptions,
-  { confirm, print = console.log, visibleFiles = files, locks }: ShowOptions = {},
+  { confirm, print = console.log, visibleFiles = files, locks }: ShowAndWriteOptions = {},
 ): Promise<ExitCode> {
   const { formatDiff, isWriteComplete, writeChange, describeWriteResult } = await import("../gitops/write-change.js");
   // File contents are escaped for the terminal.

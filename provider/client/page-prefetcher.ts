@@ -8,9 +8,9 @@ export const MAX_CONCURRENT_PAGES = 8;
 export const MAX_SEQUENTIAL_PAGES = 10;
 
 /**
- * Fetches the pages of one reading in order, and prefetches the next ones while it waits.
+ * Fetches the pages of one read in order, and prefetches the next ones while it waits.
  *
- * Only the page that the reading waits for is retried. A prefetched page is requested once; if that fails, it is requested again when its
+ * Only the page that the read waits for is retried. A prefetched page is requested once; if that fails, it is requested again when its
  * turn comes, and the pages after it one after another. So an outage has no more retries and failure bursts than without prefetching.
  */
 export class PagePrefetcher<Item> {
@@ -92,5 +92,5 @@ export class PagePrefetcher<Item> {
   }
 }
 
-/** The reading ended, so its pages in flight are cancelled. */
+/** The read ended, so its pages in flight are cancelled. */
 export class PageRequestCancelledError extends Error {}

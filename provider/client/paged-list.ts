@@ -1,14 +1,14 @@
 import type { Page } from "./schemas";
 
 /**
- * The total duration of a reading's requests so far, in milliseconds, without waits for rate limit tokens and
+ * The total duration of a read's requests so far, in milliseconds, without waits for rate limit tokens and
  * processing of items.
  */
 export interface Stopwatch {
   elapsedMs: number;
 }
 
-/** How a page of a reading is requested. */
+/** How a page of a read is requested. */
 export interface PageRequest {
   /** Cancels the request. */
   readonly signal: AbortSignal;
@@ -26,6 +26,6 @@ export interface PagedList<Item> {
   readonly pageSize?: number;
   /** Returns when an item was created. Default: unknown, and every page is read after the one before. */
   readonly getCreatedAt?: (item: Item) => string | undefined;
-  /** The maximum number of restarts if the list changes during a reading. Default: 5. */
+  /** The maximum number of restarts if the list changes during a read. Default: 5. */
   readonly maxAttempts?: number;
 }

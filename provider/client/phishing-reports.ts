@@ -66,7 +66,7 @@ export class PhishingReports {
 
   /**
    * Iterates over the reports in the look-back window. Fetches pages on demand (`GET /api/v1/sonar/phishing-reports`; no
-   * request after a `break`). New reports shift the pages, so a list of several pages is read again until a full reading yields
+   * request after a `break`). New reports shift the pages, so a list of several pages is read again until a full read yields
    * nothing new. Skips items already yielded.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.

@@ -62,7 +62,7 @@ export class Threats {
 
   /**
    * Iterates over the threats in the look-back window. Fetches pages on demand (`GET /api/v1/threats`; no request after a
-   * `break`). New threats shift the pages, so a list of several pages is read again until a full reading yields nothing new.
+   * `break`). New threats shift the pages, so a list of several pages is read again until a full read yields nothing new.
    * Skips items already yielded.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.

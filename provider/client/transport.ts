@@ -66,7 +66,7 @@ export interface ApiRequest<T> {
   readonly envelope: EnvelopeKind;
   /** The schema of the response body. */
   readonly schema: z.ZodType<T>;
-  /** Counts the duration of the call as part of a reading of several pages. */
+  /** Counts the duration of the call as part of a read of several pages. */
   readonly stopwatch?: Stopwatch | undefined;
   readonly fetch?: PageRequest | undefined;
 }

@@ -91,7 +91,7 @@ export class VipEmployees {
 
   /**
    * Iterates over the VIPs. Fetches pages of 200 on demand (`GET /api/v1/settings/vip_employees`; no request after a `break`).
-   * A list of several pages is read again until a full reading yields nothing new.
+   * A list of several pages is read again until a full read yields nothing new.
    *
    * @throws {InvalidArgumentError} if a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} if the list keeps changing; the items so far aren't the whole list.

@@ -101,5 +101,5 @@ function createRiskTest(entries: readonly DeclaredEntry[]): (ownDomains: OwnDoma
     ownDomains.names.some(
       (name) =>
         coveredDomains.has(name) || getParentDomains(name).some((parentDomain) => wholeDomains.has(parentDomain)),
-    ) || [...allowedDomains].some((domain) => ownDomains.lookAlikeOf(domain) !== undefined);
+    ) || [...allowedDomains].some((domain) => ownDomains.findLookAlike(domain) !== undefined);
 }

@@ -13,7 +13,7 @@ interface KeyedText {
  * @param settingsFile the file that includes the others.
  * @throws {EmailSecurityError} (`ERR_EXPORT`) if they don't, which is a bug in this package.
  */
-export function assertReadsBack(
+export function assertExportedState(
   files: ReadonlyMap<string, string>,
   settingsFile: string,
   today: string,

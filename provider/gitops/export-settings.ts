@@ -11,7 +11,7 @@ import type { SettingsElement } from "../settings/entry-fields";
 import { canonicalizeMailbox, parseEntryValue } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
 import { isAutoDetected } from "../tenant";
-import { assertReadsBack } from "./assert-exported-state";
+import { assertExportedState } from "./assert-exported-state";
 import {
   buildEntryIgnorePatterns,
   buildVipIgnorePatterns,
@@ -103,7 +103,7 @@ export function exportSettings(observed: ObservedState, options: ExportOptions):
     likelyOwnDomains: content.likelyOwnDomains,
     undeclarable: describeUndeclarable(content),
   };
-  assertReadsBack(exported.files, SETTINGS_FILE, day, [...allow, ...deny], vips);
+  assertExportedState(exported.files, SETTINGS_FILE, day, [...allow, ...deny], vips);
   return exported;
 }
 

@@ -27,7 +27,7 @@ export interface NewestItems<Kept> {
  * Reads the newest items page by page until a bound. Never throws: a failure returns the items read so far, with the reason. New items
  * shift the pages during the read, so duplicates are dropped.
  */
-export async function readNewest<Item, Kept extends { readonly time?: string }>(
+export async function readNewestItems<Item, Kept extends { readonly time?: string }>(
   list: NewestFirstList<Item, Kept>,
 ): Promise<NewestItems<Kept>> {
   const items: Kept[] = [];

@@ -33,7 +33,7 @@ import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "./st
 import { readMarkerFile } from "./stack/state-file";
 import { getKeyVariables } from "./stack/tenant-environment";
 import { findAddressChanges } from "./targets/address-changes";
-import { assertAllowed } from "./targets/assert-run-permissions";
+import { assertRunPermissions } from "./targets/assert-run-permissions";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
 import { selectTargets, type TargetSelection } from "./targets/select-targets";
@@ -190,7 +190,7 @@ export class RolloutPlanner {
       Pick<PlanRolloutOptions, "files" | "planTenant" | "readIdentityRecords" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
-    assertAllowed(spec.source, targets, spec.waves, environment);
+    assertRunPermissions(spec.source, targets, spec.waves, environment);
     const backend = resolveStateBackend(environment, getProjectDirectory(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     assertPassphrase(environment, backend, [...getStackConfigFiles(fingerprint, targets).values()]);

@@ -1,8 +1,8 @@
 import { SAMPLE_SIZE, SMALL_SAMPLE_SIZE, type TenantIdentity } from "./identity-hash";
 
-/* Compares the samples of two readings. Only tenant-identity.ts draws conclusions from the result. */
+/* Compares the samples of two identities. Only tenant-identity.ts draws conclusions from the result. */
 
-/** Compares the VIPs of two readings. Undefined if VIPs were not read on one side, or neither side has any. */
+/** Compares the VIPs of two identities. Undefined if VIPs were not read on one side, or neither side has any. */
 export function compareVips(
   { people: one }: TenantIdentity,
   { people: other }: TenantIdentity,
@@ -21,8 +21,8 @@ export function compareVips(
 type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
 
 /**
- * Returns the entry hashes of two readings, in samples of equal size. An id counts as unique if either reading classifies it as unique. The
- * other reading may have had too few ids to tell.
+ * Returns the entry hashes of two identities, in samples of equal size. An id counts as unique if either identity classifies it as unique. The
+ * other identity may have had too few ids to tell.
  */
 export function alignSamples(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
   const isSmall = [one, other].some(
@@ -31,11 +31,11 @@ export function alignSamples(one: TenantIdentity, other: TenantIdentity): readon
       counted.length <= SMALL_SAMPLE_SIZE &&
       entries > unique.length + counted.length,
   );
-  const getEntryHashes = (reading: TenantIdentity, otherReading: TenantIdentity): EntryHashes => {
-    const isUnique = new Set(otherReading.unique);
-    const promotedHashes = reading.counted.filter((hash) => isUnique.has(hash));
-    const unique = promotedHashes.length === 0 ? reading.unique : [...reading.unique, ...promotedHashes].sort();
-    const counted = reading.counted.filter((hash) => !isUnique.has(hash));
+  const getEntryHashes = (identity: TenantIdentity, otherIdentity: TenantIdentity): EntryHashes => {
+    const isUnique = new Set(otherIdentity.unique);
+    const promotedHashes = identity.counted.filter((hash) => isUnique.has(hash));
+    const unique = promotedHashes.length === 0 ? identity.unique : [...identity.unique, ...promotedHashes].sort();
+    const counted = identity.counted.filter((hash) => !isUnique.has(hash));
     return isSmall
       ? { unique: unique.slice(0, SMALL_SAMPLE_SIZE), counted: counted.slice(0, SMALL_SAMPLE_SIZE) }
       : { unique, counted };
@@ -47,8 +47,8 @@ export function countAllShared(one: TenantIdentity, other: TenantIdentity): numb
   return countShared(listHashes(one), listHashes(other));
 }
 
-export function listHashes({ unique, counted, people = [] }: TenantIdentity): readonly string[] {
-  return [...unique, ...counted, ...people];
+export function listHashes({ unique, counted, people: vipHashes = [] }: TenantIdentity): readonly string[] {
+  return [...unique, ...counted, ...vipHashes];
 }
 
 export function countShared(one: readonly string[], other: readonly string[]): number {

@@ -6,7 +6,9 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MAX_DAYS = 3_660;
 
 /** The last day of a term, `2026-12-23` or `never`. If the term is invalid, the reason, as the end of a sentence. */
-export type Term = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly reason: string };
+export type ExpiryTerm =
+  | { readonly ok: true; readonly value: string }
+  | { readonly ok: false; readonly reason: string };
 
 /**
  * Parses a term as a person writes it: `30d`, `6w`, a day such as `2026-12-31`, or `never`. Settings files accept only days, so that their
@@ -14,7 +16,7 @@ export type Term = { readonly ok: true; readonly value: string } | { readonly ok
  *
  * @param today the day (UTC) from which a number of days counts: `2026-11-23`.
  */
-export function parseTerm(text: string, today: string): Term {
+export function parseTerm(text: string, today: string): ExpiryTerm {
   if (text === "never") return { ok: true, value: text };
   const days = parseDays(text);
   if (days !== undefined) {

@@ -7,7 +7,7 @@ import { validateRemovals } from "./removal-guard";
 import { quote, sanitizeLine } from "./text";
 
 /** Checks well-formed content against the safeguards of a list: ignored and protected entries, and the removal guard. */
-export function validateSafeguards(
+export function validateListProtection(
   kind: ListKind,
   inputs: RawArguments,
   encoded: EncodedList,
@@ -41,7 +41,7 @@ export function validateSafeguards(
   const isProtectionChecked = protectedPatterns.length > 0 && removedEntries.length > 0;
   // An entry that only gets another scope stays protected.
   const declaredTargets = new Set(isProtectionChecked ? declared.map(getTargetName) : []);
-  const lostEntries = isProtectionChecked
+  const unreplacedRemovals = isProtectionChecked
     ? removedEntries.filter((removed) => !declaredTargets.has(getTargetName(removed)))
     : [];
   for (const pattern of protectedPatterns) {
@@ -52,17 +52,17 @@ export function validateSafeguards(
       });
       continue;
     }
-    const lostNames = matchNames(pattern, lostEntries);
-    if (lostNames.length === 0) continue;
+    const protectedNames = matchNames(pattern, unreplacedRemovals);
+    if (protectedNames.length === 0) continue;
     failures.push({
       property: "protect",
-      reason: `contains ${quote(pattern.text)}, and this run would remove items that match it (${formatFewNames(lostNames)}). Declare them again, or narrow the pattern`,
+      reason: `contains ${quote(pattern.text)}, and this run would remove items that match it (${formatFewNames(protectedNames)}). Declare them again, or narrow the pattern`,
     });
   }
   const previousConfirmation = previous["confirmRemovals"];
   const guardProblem = validateRemovals(
     {
-      removedItems: findLostEntries(kind, removedEntries, previousContent, encoded).map(([key, text]) => ({
+      removedItems: findUnreplacedRemovals(kind, removedEntries, previousContent, encoded).map(([key, text]) => ({
         name: kind.describe(key, text),
         from: kind.itemKind === "vip" ? "vip" : kind.decodeState(key, text)?.list,
       })),
@@ -103,7 +103,7 @@ export function findRemovals(
  * Returns the removals that the removal guard counts. An entry whose scope changes has another key, but its row stays in the new form: a
  * newly declared key of the same value stands for one removed key. Unmanaged keys always count, because no declaration replaces them.
  */
-function findLostEntries(
+function findUnreplacedRemovals(
   kind: ListKind,
   removedEntries: readonly (readonly [key: string, text: string])[],
   previousContent: EncodedList,

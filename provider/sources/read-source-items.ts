@@ -1,11 +1,11 @@
 import type { SourceDeclaration } from "../files/source-schema";
-import type { SourceContext, SourceReading } from "./source-content";
+import type { SourceContent, SourceContext } from "./source-content";
 
 /** Reads a source. Each reader is loaded on demand, because most runs need only one. */
 export async function readSourceItems(
   source: SourceDeclaration,
   context: SourceContext,
-): Promise<SourceReading | "not-modified"> {
+): Promise<SourceContent | "not-modified"> {
   switch (source.kind) {
     case "microsoft-graph":
       return await (await import("./directories/microsoft-graph.js")).readMicrosoftGraph(source, context);

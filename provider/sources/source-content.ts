@@ -14,7 +14,7 @@ export interface SkippedItems {
   readonly examples: readonly string[];
 }
 
-export interface SourceReading {
+export interface SourceContent {
   readonly items: readonly SourceItem[];
   readonly skipped: readonly SkippedItems[];
   readonly etag?: string;

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import type { List } from "../settings/assumptions";
 import { buildNaturalKey, canonicalizeMailbox, canonicalizeValue } from "../settings/entry-value";
-import type { Rows } from "./row-index";
+import type { RowIndex } from "./row-index";
 
 /*
  * Finds the rows of a tenant that match a query. The value of an entry or the mailbox of a VIP decides; an id only
@@ -32,7 +32,7 @@ export function addQueryKey(query: EntryQuery): KeyedQuery {
 }
 
 export function findMatchingEntry(
-  lists: readonly Rows<AllowDenyEntryRow>[],
+  lists: readonly RowIndex<AllowDenyEntryRow>[],
   query: KeyedQuery,
 ): AllowDenyEntryRow | undefined {
   const rows = findEntriesByValue(query, lists).filter(({ entry_type }) => entry_type === query.entryType);
@@ -45,7 +45,10 @@ export function findMatchingEntry(
  * Returns the entries of a value, whatever their types: those of the preferred list first, and within a list those with the same spelling
  * first.
  */
-export function findEntriesByValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
+export function findEntriesByValue(
+  query: KeyedQuery,
+  lists: readonly RowIndex<AllowDenyEntryRow>[],
+): AllowDenyEntryRow[] {
   const entries = lists.flatMap((rows) => rows.getByName(query.key));
   if (entries.length < 2) return entries;
   return sortBySpelling(
@@ -76,7 +79,7 @@ export function hasNaturalKey(row: AllowDenyEntryRow, key: string): boolean {
   return getRowNaturalKey(row) === key;
 }
 
-export function findEffectiveVip(rows: Rows<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
+export function findEffectiveVip(rows: RowIndex<VipEmployeeRow>, email: string): VipEmployeeRow | undefined {
   return selectEffectiveRow(rows.getByName(canonicalizeMailbox(email)), email);
 }
 

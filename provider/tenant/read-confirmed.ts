@@ -1,4 +1,4 @@
-import type { Rows } from "./row-index";
+import type { RowIndex } from "./row-index";
 import type { Snapshot } from "./snapshot";
 
 /**
@@ -34,9 +34,9 @@ export interface ConfirmOptions<Row> {
  */
 export async function readConfirmedRows<Row>(
   snapshots: readonly Snapshot<Row>[],
-  find: (lists: readonly Rows<Row>[]) => Row | undefined,
+  find: (lists: readonly RowIndex<Row>[]) => Row | undefined,
   { isExpected = true, matchesState = () => true }: ConfirmOptions<Row> = {},
-): Promise<readonly Rows<Row>[]> {
+): Promise<readonly RowIndex<Row>[]> {
   for (;;) {
     const lists = await Promise.all(snapshots.map((snapshot) => snapshot.getRows()));
     const row = find(lists);
@@ -45,7 +45,7 @@ export async function readConfirmedRows<Row>(
     if (row !== undefined) return lists;
     break;
   }
-  const isMissing = (rows: Rows<Row>): boolean => find([rows]) === undefined;
+  const isMissing = (rows: RowIndex<Row>): boolean => find([rows]) === undefined;
   return await Promise.all(snapshots.map((snapshot) => snapshot.confirmMissing(isMissing)));
 }
 

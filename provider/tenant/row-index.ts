@@ -2,7 +2,7 @@
  * The rows of one list by key, and by a second name that several rows may share. Names are expensive to compute, and
  * comparing whole lists doesn't need them. They are therefore computed on first use.
  */
-export class Rows<Row> {
+export class RowIndex<Row> {
   readonly #getName: ((row: Row) => string) | undefined;
   readonly #byKey = new Map<string, Row>();
   /** The keys of each name, in the order in which their rows were added. Almost all names have one key. */
@@ -26,7 +26,7 @@ export class Rows<Row> {
   }
 
   /** Whether both contain a row with the same key. */
-  hasKeyOf(other: Rows<Row>): boolean {
+  hasKeyOf(other: RowIndex<Row>): boolean {
     const [smaller, larger] = this.#byKey.size < other.#byKey.size ? [this, other] : [other, this];
     for (const key of smaller.#byKey.keys()) if (larger.#byKey.has(key)) return true;
     return false;

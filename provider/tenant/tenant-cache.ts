@@ -27,7 +27,7 @@ import { type ConfirmOptions, readConfirmedRows } from "./read-confirmed";
 import { readUntil } from "./read-until";
 import { ReadWriteLock } from "./read-write-lock";
 import { resolveOutcome } from "./resolve-outcome";
-import type { Rows } from "./row-index";
+import type { RowIndex } from "./row-index";
 import type { Snapshot } from "./snapshot";
 import { realSleep, type ScheduleBatch, type Sleep, scheduleBatch } from "./time";
 import { VipBatches } from "./vip-batches";
@@ -248,7 +248,7 @@ export class TenantCache {
     email: string,
     options: ConfirmOptions<VipEmployeeRow> = {},
   ): Promise<VipEmployeeRow | undefined> {
-    const find = ([rows]: readonly Rows<VipEmployeeRow>[]): VipEmployeeRow | undefined =>
+    const find = ([rows]: readonly RowIndex<VipEmployeeRow>[]): VipEmployeeRow | undefined =>
       rows === undefined ? undefined : findEffectiveVip(rows, email);
     return find(await readConfirmedRows([this.#vips], find, options));
   }

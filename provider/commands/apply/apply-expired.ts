@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectToTenant } from "../../cli/connect-to-tenant";
-import { findDefaultFile } from "../../cli/default-settings-file";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addFailOnBlocker, type FailOnLevel, findFailOnBlocker } from "../../cli/fail-on-option";
 import type { PlanInputOptions } from "../../cli/plan-options";
@@ -37,7 +37,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
     );
   }
   const { findUnremoved } = await import("../../gitops/expired-removal.js");
-  const removal = await createExpiredRemovalPlan(fileArgument ?? (await findDefaultFile()), {
+  const removal = await createExpiredRemovalPlan(fileArgument ?? (await findDefaultSettingsFile()), {
     ...options,
     stack,
   });

@@ -175,8 +175,8 @@ async function runChangeCommand(
   options: ChangeOptions,
   promptForConfirmation?: () => Promise<boolean>,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("./change-settings-files.js");
-  return await changeLists(change, options, promptForConfirmation);
+  const { changeSettingsFiles } = await import("./change-settings-files.js");
+  return await changeSettingsFiles(change, options, promptForConfirmation);
 }
 
 async function runInteractiveAdd(options: ChangeOptions): Promise<ExitCode> {

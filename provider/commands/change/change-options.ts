@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { findDefaultFile } from "../../cli/default-settings-file";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { MAX_INPUT_VALUES, readStdinValues } from "../../cli/standard-input";
 import {
   createTargetsOption,
@@ -139,7 +139,9 @@ export async function selectTopFile({ file, tenant, targets }: ChangeOptions): P
   }
   return (
     file ??
-    (tenant === undefined ? await findDefaultFile() : (await resolveNamedTenant(tenant, targets)).target.settings)
+    (tenant === undefined
+      ? await findDefaultSettingsFile()
+      : (await resolveNamedTenant(tenant, targets)).target.settings)
   );
 }
 

@@ -19,7 +19,7 @@ import type { TenantNotes } from "./tenant-notes";
  *
  * @param promptForConfirmation asks a person to confirm, after everything is shown.
  */
-export async function changeLists(
+export async function changeSettingsFiles(
   change: ListChange,
   options: ChangeOptions,
   promptForConfirmation?: () => Promise<boolean>,

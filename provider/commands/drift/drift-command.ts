@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connectToTenant } from "../../cli/connect-to-tenant";
 import { createTodayOption } from "../../cli/date-options";
-import { findDefaultFile } from "../../cli/default-settings-file";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { writeOutputs } from "../../cli/output/write-outputs";
@@ -82,7 +82,7 @@ async function runDriftCommand(fileArgument: string | undefined, options: DriftO
   const { renderDriftMarkdown, renderDriftText } = await import("./drift-report.js");
   const outputs = parseOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
   const adoptKinds = await parseAdoptKinds(options);
-  const file = fileArgument ?? (await findDefaultFile());
+  const file = fileArgument ?? (await findDefaultSettingsFile());
   const loadSettings = (): Settings => readSettings(file, omitUndefined({ today: options.today }));
   let settings = loadSettings();
   const client = connectToTenant();

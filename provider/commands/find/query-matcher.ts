@@ -9,7 +9,7 @@ export interface QueryMatch {
 }
 
 /** Matches lists of any length against a few values, with a map lookup per entry. */
-export class Matcher {
+export class QueryMatcher {
   readonly queries: readonly FindQuery[];
   /** Whether the query can match a mailbox; otherwise VIPs need not be read. */
   readonly canMatchMailbox: boolean;

@@ -87,9 +87,9 @@ async function runLintCommand(
   const outputs = parseOutputs(omitUndefined({ format, output }), FORMATS);
   const approvals = parseApprovalsOptions(approvalOptions, today);
   // Loaded here to keep other commands fast.
-  const { lintAll } = await import("../../rollout/targets/lint-settings-and-targets.js");
+  const { lintSettingsAndTargets } = await import("../../rollout/targets/lint-settings-and-targets.js");
   const { buildSarifLog } = await import("./sarif-log.js");
-  const lintResult = await lintAll(paths, today === undefined ? {} : { today });
+  const lintResult = await lintSettingsAndTargets(paths, today === undefined ? {} : { today });
   const approvalResult = await checkRequestedApprovals(approvals, lintResult);
   const findings =
     approvalResult.findings.length === 0

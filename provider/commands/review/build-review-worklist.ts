@@ -10,7 +10,7 @@ import { OwnDomains } from "../../settings/own-domains";
 import { sanitizeLine } from "../../settings/text";
 import { suggest } from "../suggest/suggest";
 import { SuggestContext } from "../suggest/suggest-context";
-import { findOutsideOwnerReason, findOutsideVipReason } from "./external-mailbox-reasons";
+import { findExternalOwnerReason, findExternalVipReason } from "./external-mailbox-reasons";
 import { describeReviewGaps } from "./review-gaps";
 import { addReasons, compareReviewItems, type Review, type TenantData } from "./review-items";
 import type { ReviewKind } from "./review-kinds";
@@ -40,7 +40,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  * @param tenantData undefined if the tenant's data was not requested: the review then uses only the files.
  * @throws {OtherTenantError} when the tenant's people have no mailboxes in the files' own domains.
  */
-export function buildReview(
+export function buildReviewWorklist(
   settings: Settings,
   tenantData: TenantData | undefined,
   { withinDays = 30 }: ReviewOptions = {},
@@ -69,7 +69,7 @@ export function buildReview(
       ? []
       : suggest(settings, tenantData.observed, tenantData.base, {
           expiringDays: withinDays,
-          maxVips: MAX_PEOPLE,
+          maxVips: MAX_TARGETED_MAILBOXES,
         });
   const byLocation = new Map(allDeclared.map((declaration) => [getLocationKey(declaration.location), declaration]));
   for (const { kind, evidence, place } of suggestions) {
@@ -105,8 +105,8 @@ export function buildReview(
   for (const declaration of allDeclared) {
     if (isDecided(declaration)) continue;
     if (!endsBySync(declaration)) addReason(declaration, findExpiringReason(declaration, today, withinDays));
-    addReason(declaration, findOutsideOwnerReason(declaration, ownDomains));
-    addReason(declaration, findOutsideVipReason(declaration, ownDomains));
+    addReason(declaration, findExternalOwnerReason(declaration, ownDomains));
+    addReason(declaration, findExternalVipReason(declaration, ownDomains));
   }
   const items = [];
   if (tenantData !== undefined) {
@@ -131,7 +131,7 @@ export function buildReview(
     unread: tenantData?.base.summary.missing.map((missing) => sanitizeLine(missing)) ?? [],
     notKnown: [
       ...describeReviewGaps(settings, tenantData),
-      ...(targetedItems.length < MAX_PEOPLE ? [] : [MORE_PEOPLE_NOTE]),
+      ...(targetedItems.length < MAX_TARGETED_MAILBOXES ? [] : [MORE_TARGETED_NOTE]),
     ],
   };
 }
@@ -140,8 +140,8 @@ const ADD_VIP_HINT =
   "`email-security add vip` makes it one; what `lists.vips.ignore` names in the file is left out here.";
 
 /** More people than this are too many for one review. */
-const MAX_PEOPLE = 20;
-const MORE_PEOPLE_NOTE = `Of targeted people who are no VIPs, the ${MAX_PEOPLE} most targeted are told.`;
+const MAX_TARGETED_MAILBOXES = 20;
+const MORE_TARGETED_NOTE = `Of targeted people who are no VIPs, the ${MAX_TARGETED_MAILBOXES} most targeted are told.`;
 
 const KIND_BY_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
   "malicious-allow": "malicious",

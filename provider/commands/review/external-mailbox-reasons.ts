@@ -11,22 +11,22 @@ import type { ReviewReason } from "./review-schema";
  * Returns a reason if an owner's mailbox is outside the organization's own domains. Mailboxes within them can't be
  * checked, because the service has no directory to query.
  */
-export function findOutsideOwnerReason(
+export function findExternalOwnerReason(
   { owner }: Pick<DeclaredEntry | DeclaredVip, "owner">,
   ownDomains: OwnDomains,
 ): ReviewReason | undefined {
-  if (owner === undefined || !isOutsideMailbox(owner, ownDomains)) return undefined;
+  if (owner === undefined || !isExternalMailbox(owner, ownDomains)) return undefined;
   return {
     kind: "owner",
     evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
-export function findOutsideVipReason(
+export function findExternalVipReason(
   declaration: DeclaredEntry | DeclaredVip,
   ownDomains: OwnDomains,
 ): ReviewReason | undefined {
-  if (declaration.kind !== "vip" || !isOutsideMailbox(declaration.email, ownDomains)) return undefined;
+  if (declaration.kind !== "vip" || !isExternalMailbox(declaration.email, ownDomains)) return undefined;
   return {
     kind: "left",
     evidence: `The mailbox is in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
@@ -57,10 +57,10 @@ function isInDirectory({ full_name, job_title, department }: VipEmployeeRow): bo
   return [full_name, job_title, department].some((text) => text !== undefined && text.trim() !== "");
 }
 
-function isOutsideMailbox(mailbox: string, ownDomains: OwnDomains): boolean {
+function isExternalMailbox(mailbox: string, ownDomains: OwnDomains): boolean {
   if (ownDomains.names.length === 0) return false;
   const parsed = parseMailbox(mailbox);
-  return parsed.ok && ownDomains.holding(getMailDomain(parsed.value)) === undefined;
+  return parsed.ok && ownDomains.findOwnDomain(getMailDomain(parsed.value)) === undefined;
 }
 
 const MAX_NAMES = 3;

@@ -100,7 +100,7 @@ async function recordDecision(
   values: readonly string[],
   options: DecisionOptions,
 ): Promise<ExitCode> {
-  const { changeLists } = await import("../change/change-settings-files.js");
+  const { changeSettingsFiles } = await import("../change/change-settings-files.js");
   const { elementReviewSchema } = await import("../../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
   const by = options.by ?? (await readGitEmail(options));
@@ -109,7 +109,7 @@ async function recordDecision(
     const [issue] = review.error.issues;
     throw new ConfigurationError(`--${String(issue?.path[0])} ${issue?.message}.`);
   }
-  return await changeLists({ ...buildExistingChange(action, values, options), reviewed: review.data }, options);
+  return await changeSettingsFiles({ ...buildExistingChange(action, values, options), reviewed: review.data }, options);
 }
 
 /** Returns the default reviewer: the mailbox that git commits with in the file's repository. */

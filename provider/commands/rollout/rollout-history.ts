@@ -180,9 +180,9 @@ async function resolveTenantNames(
   name: string,
 ): Promise<ReadonlySet<string>> {
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
-  const { findStackByName, readPresentNames } = await import("../../rollout/targets/current-tenant-names.js");
+  const { findStackByName, readCurrentTenantNames } = await import("../../rollout/targets/current-tenant-names.js");
   const targets = (await journal.listTenants(id)).map(({ target }) => target);
-  const present = readPresentNames(spec.source);
+  const present = readCurrentTenantNames(spec.source);
   const presentStack = present?.project === spec.project ? findStackByName(present, name) : undefined;
   const renamed = targets.find(({ stack }) => stack === presentStack);
   if (renamed !== undefined && renamed.name !== name)

@@ -1,4 +1,4 @@
-import { SlowProgress } from "../../cli/delayed-progress";
+import { DelayedProgress } from "../../cli/delayed-progress";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
 import { shouldUseColor } from "../../cli/terminal-color";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
@@ -23,7 +23,7 @@ import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
 import type { RolloutFormat } from "./run-with-rollouts";
 
 export class PlanningProgress {
-  readonly #progress = new SlowProgress("Planning");
+  readonly #progress = new DelayedProgress("Planning");
 
   reportPlanned(count: number, total: number): void {
     this.#progress.report(`Planning: ${count} of ${total} tenants`);

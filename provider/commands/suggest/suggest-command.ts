@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { createTodayOption } from "../../cli/date-options";
-import { findDefaultFile } from "../../cli/default-settings-file";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { parsePositiveInteger } from "../../cli/option-parsers";
 import { writeOutputFile } from "../../cli/output/write-outputs";
@@ -70,7 +70,7 @@ interface SuggestCommandOptions {
 }
 
 async function runSuggestCommand(fileArgument: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
-  const file = fileArgument ?? (await findDefaultFile());
+  const file = fileArgument ?? (await findDefaultSettingsFile());
   const { editAndValidateFiles, formatGitPatch } = await import("../../files/edit-files.js");
   const { createFileReader } = await import("../../files/read-source.js");
   const result = await loadSuggestions(file, options);

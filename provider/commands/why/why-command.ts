@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
 import { connectToTenant } from "../../cli/connect-to-tenant";
 import { createTodayOption } from "../../cli/date-options";
-import { findDefaultFile } from "../../cli/default-settings-file";
+import { findDefaultSettingsFile } from "../../cli/default-settings-file";
 import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, getExistingJournalLocation, type JournalOptions } from "../../cli/journal-location";
 import { parsePositiveInteger } from "../../cli/option-parsers";
@@ -82,7 +82,7 @@ async function runWhyCommand(
     throw new ConfigurationError("Give a settings file or --tenant, not both: the targets file names the tenant's.");
   const { tenant, targets } = options;
   const namedTenant = tenant === undefined ? undefined : await resolveNamedTenant(tenant, targets);
-  const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultFile());
+  const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultSettingsFile());
   const tenantLookup = namedTenant === undefined ? await findTenantOfFile(file, targets) : { named: namedTenant };
   const report = await buildWhyReport(value, file, tenantLookup, options);
   const { formatWhyJson, renderWhyMarkdown, renderWhyText } = await import("./why-output.js");

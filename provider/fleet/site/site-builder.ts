@@ -9,7 +9,7 @@ import { buildSiteRun } from "./data/site-runs";
 import { openSite, type SiteDirectory, writeSite } from "./site-directory";
 import { generateSiteFiles } from "./site-files";
 
-/** Builds a site: watches the reading of the fleet, and writes the site afterwards. */
+/** Builds a site: observes the read of the fleet, and writes the site afterwards. */
 export class SiteBuilder {
   readonly #directory: SiteDirectory;
   readonly #store = new EntryStore();

@@ -68,9 +68,9 @@ export async function ensureEntry(
 }
 
 /**
- * Finds the entry at the service. The lists may lag, so one reading isn't always sufficient. If a resource's state
- * names the entry, for example before a rename, a reading without it, or with it on the other list, needs confirmation.
- * If no state names it, a reading that shows it needs confirmation, because an earlier run may have removed it moments
+ * Finds the entry at the service. The lists may lag, so one read isn't always sufficient. If a resource's state
+ * names the entry, for example before a rename, a read without it, or with it on the other list, needs confirmation.
+ * If no state names it, a read that shows it needs confirmation, because an earlier run may have removed it moments
  * ago.
  */
 export async function findManagedEntry(

@@ -8,7 +8,7 @@ import {
   createIgnoreFilter,
   findRemovals,
   parseValidPatterns,
-  validateSafeguards,
+  validateListProtection,
 } from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { quote } from "../../settings/text";
@@ -64,7 +64,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
       const content = removeFiltered(getContent(previous), removalFilter);
       return {
         inputs: { ...previous, [kind.property]: content },
-        failures: validateSafeguards(kind, previous, content, previous),
+        failures: validateListProtection(kind, previous, content, previous),
       };
     },
 
@@ -268,7 +268,7 @@ export function createListLifecycle<Inputs extends ListInputs>(
   ): Promise<ListState> {
     const known = getContent(before);
     const keptContent = removeFiltered(known, removalFilter);
-    const guardProblems = validateSafeguards(kind, before, keptContent, before).map(
+    const guardProblems = validateListProtection(kind, before, keptContent, before).map(
       ({ property, reason }) => `${property} ${reason}`,
     );
     if (guardProblems.length > 0) throw new RemovalGuardError(guardProblems.join("\n"));
@@ -305,10 +305,10 @@ export function createListLifecycle<Inputs extends ListInputs>(
   }
 
   function findExceededRemovalLimits(heldContent: EncodedList, inputs: Inputs): string[] {
-    const safeguardFailures = validateSafeguards(kind, inputs as unknown as RawArguments, getContent(inputs), {
+    const protectionFailures = validateListProtection(kind, inputs as unknown as RawArguments, getContent(inputs), {
       [kind.property]: heldContent,
     });
-    return safeguardFailures.map(({ property, reason }) => `${property} ${reason}`);
+    return protectionFailures.map(({ property, reason }) => `${property} ${reason}`);
   }
 
   /**

@@ -7,7 +7,7 @@ import type { TenantRecord } from "../journal/rollout-record";
 import type { HealthCheck, ThreatLimit, Wave } from "../model/wave";
 import type { AddressHealth, RequestPolicy } from "../probing/address-health";
 import { type RequestContext, useTargetClient } from "../probing/target-client";
-import { assertAllowed } from "../targets/assert-run-permissions";
+import { assertRunPermissions } from "../targets/assert-run-permissions";
 import { readKey } from "../targets/read-key";
 import { buildCommandEnvironment } from "../targets/run-permissions";
 
@@ -59,7 +59,7 @@ async function runHealthCommand(
   const [program, ...args] = command ?? [];
   if (program === undefined) return [];
   // The command comes from the journal. The person who resumed the rollout may have reviewed a different one.
-  assertAllowed("the rollout", [], [{ name: wave, health }], environment);
+  assertRunPermissions("the rollout", [], [{ name: wave, health }], environment);
   const commandEnv = {
     ...buildCommandEnvironment(environment),
     EMAIL_SECURITY_ROLLOUT: rollout,

@@ -1,4 +1,4 @@
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { JournalReader } from "./journal-reader";
 import type { RolloutRecord, TenantRecord } from "./rollout-record";
 
@@ -46,6 +46,6 @@ export function formatRollbackProgress(
   const allText = changedTenants.length === 1 ? "the one tenant" : `all ${changedTenants.length} tenants`;
   if (remainingTenants.length === 0)
     return `It was rolled back by ${rollbacks.join(", ")} in ${allText} that it changed or tried to change.`;
-  const names = formatFirst(remainingTenants, ({ name, target }) => quote(presentNames.get(target.stack) ?? name));
+  const names = formatFirstItems(remainingTenants, ({ name, target }) => quote(presentNames.get(target.stack) ?? name));
   return `It was rolled back by ${rollbacks.join(", ")} in ${changedTenants.length - remainingTenants.length} of the ${changedTenants.length} tenants that it changed or tried to change. Not in ${names}.`;
 }

@@ -20,7 +20,7 @@ export interface IncompletePlanning {
   readonly exceededTolerances: readonly string[];
 }
 
-export async function buildPlanningEndedError(
+export async function buildPlanningStoppedError(
   journal: Journal,
   id: string,
   { failures, unplannedTargets, exceededTolerances }: IncompletePlanning,

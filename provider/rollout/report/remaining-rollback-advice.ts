@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
@@ -71,11 +71,11 @@ export const RESTORE_ADVICE = "Restore the tenant in the targets file, or remove
 
 /** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
 export function formatExcludedTenants(tenants: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
-  return formatFirst(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
+  return formatFirstItems(tenants, ({ name, reason }) => `${quote(name)} (${reason})`);
 }
 
 function quoteTenantNames(tenants: readonly { readonly name: string }[]): string {
-  return formatFirst(tenants, ({ name }) => quote(name));
+  return formatFirstItems(tenants, ({ name }) => quote(name));
 }
 
 /**

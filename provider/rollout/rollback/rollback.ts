@@ -3,7 +3,7 @@ import type { Plan, PlanBlocker } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/plan-json";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { isEmptyIdentity } from "../../settings/tenant-identity";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
@@ -22,7 +22,7 @@ import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 import type { TargetSelection } from "../targets/select-targets";
 import { planTenantRollback } from "./plan-tenant-rollback";
-import { formatPresentName, selectRollbackTargets } from "./select-rollback-targets";
+import { formatCurrentName, selectRollbackTargets } from "./select-rollback-targets";
 
 /** The settings files of another point in time, and their name: `the files of the revision HEAD~1`. */
 export interface RevisionFiles {
@@ -107,7 +107,7 @@ export async function prepareRollback(
     to !== undefined && containsSettings(to.files, target.settings);
   const tenantsWithoutFile = selectedTenants.filter((tenant) => !hasFile(tenant));
   const formatName = ({ name, target }: TenantRecord): string =>
-    formatPresentName(name, currentTargets.get(target.stack)?.name);
+    formatCurrentName(name, currentTargets.get(target.stack)?.name);
   const tenantsToRestore = await findTenantsToRestore(
     journal,
     id,
@@ -263,7 +263,7 @@ async function findTenantsToRestore(
   }
   const [first] = changedTenants;
   if (first !== undefined) {
-    const names = formatFirst(changedTenants, ([name]) => name);
+    const names = formatFirstItems(changedTenants, ([name]) => name);
     throw new RolloutError(
       "ERR_ROLLBACK_UNAVAILABLE",
       `The rollout ${first[1]} has changed ${names} since ${id}, so the state before ${id} is no longer the one to return to. Nothing was changed. Leave these tenants out (--except), specify a git revision (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,

@@ -85,6 +85,6 @@ function excludeTargets(
 }
 
 /** Formats the present name of a tenant, and the name that it had in the rollout if that differs: `"acme" (then "t1")`. */
-export function formatPresentName(recordedName: string, presentName = recordedName): string {
+export function formatCurrentName(recordedName: string, presentName = recordedName): string {
   return presentName === recordedName ? quote(presentName) : `${quote(presentName)} (then ${quote(recordedName)})`;
 }

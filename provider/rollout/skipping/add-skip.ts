@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../client";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutScope } from "../journal/rollout-record";
 import {
@@ -142,7 +142,7 @@ function selectSkips(
   if (ownByName.length > 0) return ownByName;
   const [match, secondMatch] = activeSkips.filter((candidate) => candidate.name === name);
   if (match === undefined) {
-    const knownNames = formatFirst(activeSkips, (candidate) => quote(candidate.name));
+    const knownNames = formatFirstItems(activeSkips, (candidate) => quote(candidate.name));
     const skippedText = activeSkips.length === 0 ? "no tenant is skipped" : `skipped tenants: ${knownNames}`;
     throw new SelectionError(`${quote(name)} is not skipped; ${skippedText}. Nothing was changed.`);
   }

@@ -31,7 +31,7 @@ interface RequestedItem extends DisallowedItem {
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) that explains how to allow them.
  * @throws {ConfigurationError} if the permissions can't be read.
  */
-export function assertAllowed(
+export function assertRunPermissions(
   source: string,
   targets: readonly Target[],
   waves: readonly Pick<Wave, "name" | "health">[],

@@ -1,13 +1,13 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { readTargets } from "./read-targets";
 
-export interface PresentNames {
+export interface CurrentTenantNames {
   readonly project: string;
   readonly names: ReadonlyMap<string, string>;
 }
 
 /** Reads the tenants' current names, by stack. Undefined if the file can't be read. */
-export function readPresentNames(file: string): PresentNames | undefined {
+export function readCurrentTenantNames(file: string): CurrentTenantNames | undefined {
   try {
     const { project, targets } = readTargets(file);
     return { project, names: new Map(targets.map(({ name, stack }) => [stack, name])) };
@@ -17,6 +17,6 @@ export function readPresentNames(file: string): PresentNames | undefined {
   }
 }
 
-export function findStackByName({ names }: PresentNames, name: string): string | undefined {
-  return [...names].find(([, presentName]) => presentName === name)?.[0];
+export function findStackByName({ names }: CurrentTenantNames, name: string): string | undefined {
+  return [...names].find(([, currentName]) => currentName === name)?.[0];
 }

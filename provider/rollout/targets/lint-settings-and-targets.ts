@@ -8,7 +8,10 @@ import { createFileReader, isFinding, readSource } from "../../files/read-source
  *
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is nothing to lint.
  */
-export async function lintAll(paths: readonly string[], options: SettingsReadOptions = {}): Promise<FilesLintResult> {
+export async function lintSettingsAndTargets(
+  paths: readonly string[],
+  options: SettingsReadOptions = {},
+): Promise<FilesLintResult> {
   const targets = paths.filter(isTargetsFile);
   if (targets.length === 0) return lintFiles(paths, options);
   // Most files are settings files. Linting them should not load the code for targets files.

@@ -143,8 +143,8 @@ export function planTenantAddition(
     environment,
     stack,
   } = options;
-  const readings = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
-  const sameTenantGroups = findTenantConflicts(readings, remembered).filter(
+  const identities = new Map([[target, getObservedIdentity(target.baseUrl, observed)]]);
+  const sameTenantGroups = findTenantConflicts(identities, remembered).filter(
     (conflict) => !isAcceptedConflict(conflict, (name) => isEmptyTenantAccepted(environment, name)),
   );
   if (sameTenantGroups.length > 0) throw new SameTenantError(sameTenantGroups);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Page } from "../../../provider/client";
-import { readNewest } from "../../../provider/plan/read-newest-items";
+import { readNewestItems } from "../../../provider/plan/read-newest-items";
 
 interface Item {
   readonly id: number;
@@ -15,7 +15,7 @@ describe("readNewest", () => {
       fc.asyncProperty(fc.nat(40), fc.integer({ min: 1, max: 10 }), moves, async (size, pageSize, arrivals) => {
         const list = Array.from({ length: size }, (_, at) => item(size - at));
         let next = size + 1;
-        const { items, missing } = await readNewest({
+        const { items, missing } = await readNewestItems({
           ...reading,
           fetchPage: async (page) => {
             const answer = pageOf(list, page, pageSize);
@@ -36,7 +36,7 @@ describe("readNewest", () => {
 
   it("reports the page limit and since when items are complete", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(30 - at));
-    const read = await readNewest({
+    const read = await readNewestItems({
       ...reading,
       maxPages: 2,
       fetchPage: async (page) => pageOf(list, page, 10),
@@ -50,7 +50,7 @@ describe("readNewest", () => {
 
   it("reports no completeness date for an unordered list", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(at));
-    const read = await readNewest({
+    const read = await readNewestItems({
       ...reading,
       maxPages: 2,
       fetchPage: async (page) => pageOf(list, page, 10),
@@ -61,7 +61,7 @@ describe("readNewest", () => {
 
   it("keeps earlier pages when a page fails", async () => {
     const list = Array.from({ length: 30 }, (_, at) => item(30 - at));
-    const read = await readNewest({
+    const read = await readNewestItems({
       ...reading,
       fetchPage: async (page) => {
         if (page === 2) throw new Error("it broke\u001b[31m");
@@ -74,7 +74,7 @@ describe("readNewest", () => {
 
   it("detects a service that repeats one page forever", async () => {
     const list = [item(2), item(1)];
-    const read = await readNewest({
+    const read = await readNewestItems({
       ...reading,
       fetchPage: async () => ({ ...pageOf(list, 1, 2), total: undefined }),
     });
@@ -84,7 +84,7 @@ describe("readNewest", () => {
 
   it("detects items lost between two pages", async () => {
     const list = Array.from({ length: 20 }, (_, at) => item(20 - at));
-    const read = await readNewest({
+    const read = await readNewestItems({
       ...reading,
       fetchPage: async (page) => {
         const answer = pageOf(list, page, 10);

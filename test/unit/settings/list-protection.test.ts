@@ -6,11 +6,11 @@ import {
   createPruneFilter,
   findRemovals,
   parseValidPatterns,
-  validateSafeguards,
+  validateListProtection,
 } from "../../../provider/settings/list-protection";
 
 const problems = (options: object, declared: EncodedList, before: EncodedList = {}, kind = ENTRY_LIST_KIND) =>
-  validateSafeguards(kind, { ...options }, declared, { [kind.property]: before }).map(
+  validateListProtection(kind, { ...options }, declared, { [kind.property]: before }).map(
     ({ property, reason }) => `${property} ${reason}`,
   );
 const deny = (count: number, prefix = "bad") =>
@@ -152,7 +152,7 @@ describe("removal guard", () => {
     [undefined, true],
   ])("takes a confirmation of the previous run as used: %j, allowed %s", (previous, isAllowed) => {
     const inputs = { confirmRemovals: 31 };
-    const failures = validateSafeguards(ENTRY_LIST_KIND, inputs, deny(69), {
+    const failures = validateListProtection(ENTRY_LIST_KIND, inputs, deny(69), {
       entries: deny(100),
       confirmRemovals: previous,
     });
@@ -160,7 +160,7 @@ describe("removal guard", () => {
   });
 
   it("works without a previous run", () => {
-    expect(validateSafeguards(ENTRY_LIST_KIND, {}, deny(1), {})).toEqual([]);
+    expect(validateListProtection(ENTRY_LIST_KIND, {}, deny(1), {})).toEqual([]);
   });
 });
 

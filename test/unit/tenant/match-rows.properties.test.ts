@@ -10,7 +10,7 @@ import {
   getRowValueKey,
   selectEffectiveRow,
 } from "../../../provider/tenant/match-rows";
-import { Rows } from "../../../provider/tenant/row-index";
+import { RowIndex } from "../../../provider/tenant/row-index";
 
 const values = ["evil.example", "EVIL.example.", "partner.example", "192.0.2.1", "boss@evil.example"];
 
@@ -38,7 +38,7 @@ it("finds an entry by value, and by id only among its duplicates", () => {
   fc.assert(
     fc.property(anyRows, anyQuery, (all, query) => {
       const lists = ENTRY_LISTS.map((list) => {
-        const rows = new Rows<AllowDenyEntryRow>(getRowValueKey);
+        const rows = new RowIndex<AllowDenyEntryRow>(getRowValueKey);
         for (const row of all) if (row.list === list) rows.set(row.id, row);
         return rows;
       });

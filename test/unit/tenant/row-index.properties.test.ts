@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Rows } from "../../../provider/tenant/row-index";
+import { RowIndex } from "../../../provider/tenant/row-index";
 
 interface Row {
   readonly name: string;
@@ -19,7 +19,7 @@ const step = fc.oneof(
 test("finds rows by key and by name in insertion order", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const rows = new Rows<Row>((row) => row.name);
+      const rows = new RowIndex<Row>((row) => row.name);
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
       let written: { readonly key: string; readonly row: Row }[] = [];
@@ -56,7 +56,7 @@ test("finds rows by key and by name in insertion order", () => {
 
 test("computes names lazily and once per row", () => {
   let readCount = 0;
-  const rows = new Rows<Row>((row) => {
+  const rows = new RowIndex<Row>((row) => {
     readCount += 1;
     return row.name;
   });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { buildDecisions } from "../../../../provider/commands/find/deciding-entries";
 import { findMatches } from "../../../../provider/commands/find/find-matches";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
-import { Matcher } from "../../../../provider/commands/find/query-matcher";
+import { QueryMatcher } from "../../../../provider/commands/find/query-matcher";
 
 interface Row {
   readonly list: "allow" | "deny";
@@ -14,7 +14,7 @@ interface Row {
 /** Formats each decision as `scope: list value, other entries, whether it is certain`. */
 const decided = (sender: string, rows: readonly Row[]): string[] => {
   const wanted = parseQueries([], [sender]);
-  const found = findMatches(new Matcher(wanted), {
+  const found = findMatches(new QueryMatcher(wanted), {
     rows: rows.map(({ list, value, scope, type }, at) => ({
       id: `${at}`,
       list,

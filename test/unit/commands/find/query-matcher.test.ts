@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
-import { Matcher } from "../../../../provider/commands/find/query-matcher";
+import { QueryMatcher } from "../../../../provider/commands/find/query-matcher";
 
 const matching = (values: readonly string[], options?: { below: boolean }) => {
-  const matcher = new Matcher(parseQueries(values), options);
+  const matcher = new QueryMatcher(parseQueries(values), options);
   return (value: string): string[] => matcher.match(value).map(({ query, matchType }) => `${matchType} ${query.value}`);
 };
 
@@ -80,12 +80,12 @@ it("matches subdomains and mailboxes that a wildcard covers when below is set", 
 
 it("reports whether any query can match a mailbox", () => {
   const means = (values: readonly string[], below = false) =>
-    new Matcher(parseQueries(values), { below }).canMatchMailbox;
+    new QueryMatcher(parseQueries(values), { below }).canMatchMailbox;
   expect(means(["partner.example", "192.0.2.7"])).toBe(false);
   expect(means(["192.0.2.7"], true)).toBe(false);
   expect(means(["partner.example"], true)).toBe(true);
   expect(means(["ceo@partner.example"])).toBe(true);
   expect(means(["*.partner.example"])).toBe(false);
   expect(means(["*.partner.example"], true)).toBe(true);
-  expect(new Matcher(parseQueries([], ["ceo@partner.example"])).canMatchMailbox).toBe(true);
+  expect(new QueryMatcher(parseQueries([], ["ceo@partner.example"])).canMatchMailbox).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
-import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
+import { buildReviewWorklist, type ReviewOptions } from "../../../../provider/commands/review/build-review-worklist";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
@@ -30,7 +30,7 @@ function review(files: Readonly<Record<string, string>>, threats: ThreatFields[]
     threats === undefined
       ? undefined
       : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: evidenceBaseOf({ threats }) };
-  const found = buildReview(settings, reviewInput);
+  const found = buildReviewWorklist(settings, reviewInput);
   return {
     found,
     told: found.items.map(
@@ -165,7 +165,7 @@ describe("a review of people and undeclared entries", () => {
     options: ReviewOptions = {},
   ) => {
     const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
-    const found = buildReview(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
+    const found = buildReviewWorklist(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
     return found.items.map(({ list, value, scope, reasons }) =>
       [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );
