@@ -254,11 +254,11 @@ export class TenantClaims {
     for (const { instance, isOwnKey, claim } of others) {
       const conflict = describeClaimConflict(list, declarations, claim, isOwnKey);
       if (conflict === undefined) continue;
-      const [hereName, thereName] = [this.#options.getInstanceName(), instance].map((name) =>
+      const [ownInstanceName, otherInstanceName] = [this.#options.getInstanceName(), instance].map((name) =>
         name === undefined ? "the default provider" : `the Provider ${quote(name)}`,
       );
       throw new SameTenantProvidersError(
-        `Two providers of this program reach one tenant of the service: ${hereName} and ${thereName}. ${conflict} Nothing was changed by ${hereName}. Declare these resources with one Provider. If these should be two tenants, check which tenant each key belongs to.`,
+        `Two providers of this program reach one tenant of the service: ${ownInstanceName} and ${otherInstanceName}. ${conflict} Nothing was changed by ${ownInstanceName}. Declare these resources with one Provider. If these should be two tenants, check which tenant each key belongs to.`,
       );
     }
   }

@@ -273,7 +273,7 @@ function parseElementObject(raw: RawArguments, mapKey?: string): ParsedListEleme
     verdictScope: verdictScope as string,
   });
   const sourceText = value as string;
-  const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
+  const knownInputs = Object.fromEntries(Object.entries(inputs).filter(([, input]) => input !== UNKNOWN));
   const text = encodeEntry({ list: list as string, ...knownInputs });
   if (Object.keys(knownInputs).length === Object.keys(inputs).length) return { key, text, sourceText };
   // Without the reason, the risk would seem unaccepted.

@@ -84,7 +84,7 @@ export function writeLine(socket: Socket, line: string): void {
 
 interface PendingToken {
   readonly grant: () => void;
-  readonly reject: (why: Error) => void;
+  readonly reject: (error: Error) => void;
 }
 
 class RateLimitClient implements RequestLimiter {

@@ -5,17 +5,17 @@ import type { Snapshot } from "./snapshot";
  * Reads a result, and refetches the lists until it is no longer doubtful, or the lists can't lag behind earlier runs
  * any more. All callers share the delays and the reads.
  *
- * @param isDoubtful whether a write that the lists don't show yet could explain the result.
+ * @param isUncertain whether a write that the lists don't show yet could explain the result.
  */
 export async function readConfirmed<T>(
   tenant: { refetchIfLagging(list: "entries" | "vips"): Promise<boolean> },
   list: "entries" | "vips",
   read: () => Promise<T>,
-  isDoubtful: (result: T) => boolean,
+  isUncertain: (result: T) => boolean,
 ): Promise<T> {
   for (;;) {
     const result = await read();
-    if (!isDoubtful(result) || !(await tenant.refetchIfLagging(list))) return result;
+    if (!isUncertain(result) || !(await tenant.refetchIfLagging(list))) return result;
   }
 }
 

@@ -186,8 +186,8 @@ export class Snapshot<Row> {
     this.#nextPauseMs *= 2;
     // A long list takes a while to read, so fewer reads are enough. For a single page, the read time doesn't count: a
     // busy machine must not change the number of reads.
-    const spentMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
-    this.#remainingLagMs -= Math.max(pauseMs, spentMs);
+    const elapsedMs = this.#latest?.isSinglePage ? 0 : (this.#latest?.startedAt ?? startedAt) - startedAt;
+    this.#remainingLagMs -= Math.max(pauseMs, elapsedMs);
   }
 
   #addPendingWrite(getKey: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
@@ -216,9 +216,9 @@ export class Snapshot<Row> {
 
   #getUnexpired(): SnapshotRead<Row> | undefined {
     const now = this.#options.now();
-    const isYoung =
+    const isRecent =
       this.#latest !== undefined && now - this.#lastUsedAt <= MAX_IDLE_MS && now - this.#latest.readAt <= MAX_AGE_MS;
-    return isYoung ? this.#latest : undefined;
+    return isRecent ? this.#latest : undefined;
   }
 
   #startOrJoinRead(): Promise<SnapshotRead<Row>> {
@@ -228,8 +228,8 @@ export class Snapshot<Row> {
 
   #startRead(): OngoingRead<Row> {
     const { scheduleRead = setImmediate } = this.#options;
-    const youngResult = this.#getUnexpired();
-    const previousRows = youngResult?.rows;
+    const recentResult = this.#getUnexpired();
+    const previousRows = recentResult?.rows;
     const writes: ((getRows: RowIndex<Row>) => void)[] = [];
     const scheduled = new Promise<void>((start) => scheduleRead(start));
     const result = scheduled

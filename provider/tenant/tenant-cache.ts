@@ -67,21 +67,21 @@ export class TenantCache {
     client,
     now = () => performance.now(),
     sleep = realSleep,
-    scheduleBatch: gather = scheduleBatch,
+    scheduleBatch: startBatch = scheduleBatch,
   }: TenantCacheOptions) {
-    const entryTurns = new ReadWriteLock();
-    const vipTurns = new ReadWriteLock();
+    const entryWriteLock = new ReadWriteLock();
+    const vipWriteLock = new ReadWriteLock();
     this.#client = client;
     this.#sleep = sleep;
-    this.#writeEntry = (call) => entryTurns.write(call);
-    this.#writeVip = (call) => vipTurns.write(call);
-    this.#entries = new EntrySnapshots(client, entryTurns, { now, sleep });
-    this.#vips = createVipSnapshot(client, vipTurns, { now, sleep });
+    this.#writeEntry = (call) => entryWriteLock.write(call);
+    this.#writeVip = (call) => vipWriteLock.write(call);
+    this.#entries = new EntrySnapshots(client, entryWriteLock, { now, sleep });
+    this.#vips = createVipSnapshot(client, vipWriteLock, { now, sleep });
     this.#mailDomainCache = new MailDomainCache(client, this.#vips);
     this.#vipBatches = new VipBatches({
       vips: client.vipEmployees,
       write: this.#writeVip,
-      scheduleBatch: gather,
+      scheduleBatch: startBatch,
       findListed: (mailboxes) => refetchListedVips(mailboxes, this.#vips),
       canRetry: () => client.consumeRetryBudget(),
     });
@@ -96,9 +96,9 @@ export class TenantCache {
    * for the removal and looks again.
    */
   async findEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    const wanted = addQueryKey(query);
+    const keyedQuery = addQueryKey(query);
     return await this.#writes.findSettled(
-      () => this.#entries.find(wanted, (snapshot) => snapshot.getRows()),
+      () => this.#entries.find(keyedQuery, (snapshot) => snapshot.getRows()),
       (row) => row.id,
     );
   }

@@ -147,10 +147,10 @@ async function runTenantAddCommand(name: string, options: AddOptions): Promise<E
     await getExistingJournalLocation(options.database),
     async (client) => ({ observed: await readObservedState(client), host: getHost(client) }),
   );
-  const { chooseStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-tenant-stack.js");
+  const { chooseTenantStack, findStackOfRemovedTenant } = await import("../../rollout/tenants/choose-tenant-stack.js");
   const identityRecords = await readRecordedTenants(options, firstPlacement.placed, "all");
   const stackLookup = { identityRecords, readStack: findRetainedStack };
-  const stackChoice = await chooseStack(prepareTarget, observed, stackLookup);
+  const stackChoice = await chooseTenantStack(prepareTarget, observed, stackLookup);
   const { existingStack: stack, avoidedStacks } = stackChoice;
   using locks = options.dryRun ? undefined : await lockFiles([file, firstPlacement.target.settings]);
   // The service may have been slow, and others may have added a tenant in the meantime.

@@ -43,7 +43,7 @@ export const allowDenyListLifecycle = createListLifecycle<AllowDenyListInputs>({
 
   getKeyByDeclaration: (key) => key.slice(key.indexOf(" ") + 1),
 
-  canHold: ({ list }) => list !== undefined,
+  canContain: ({ list }) => list !== undefined,
 
   // The state of a list has the declarations, without the service's ids.
   getManagedIds: () => [],

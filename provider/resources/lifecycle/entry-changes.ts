@@ -33,7 +33,7 @@ export async function adoptRow(
  *
  * @param row the row before any change.
  */
-export function logAdopted(
+export function logAdoption(
   row: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   { log }: Pick<LifecycleContext, "log">,

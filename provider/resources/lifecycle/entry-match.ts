@@ -43,10 +43,10 @@ export class EntryMatch {
       const equalRows = rowsOfKey ?? findRowsWithoutScope(entry, this.#byKey);
       const candidates = equalRows.length < 2 ? equalRows : sortBySpelling(equalRows, entry.value);
       const isOnList = (candidate: AllowDenyEntryRow): boolean => candidate.list === entry.list;
-      const isAsKnown = (candidate: AllowDenyEntryRow): boolean =>
+      const matchesKnownEntry = (candidate: AllowDenyEntryRow): boolean =>
         isOnList(candidate) && isSameListText(encodeRow(candidate, entry), stripUnmanaged(text ?? ""));
       const row =
-        (candidates.length < 2 ? undefined : candidates.find(isAsKnown)) ??
+        (candidates.length < 2 ? undefined : candidates.find(matchesKnownEntry)) ??
         candidates.find(isOnList) ??
         candidates.find((candidate) => !this.#assigned.has(candidate));
       if (row === undefined) missing.push(key);

@@ -9,10 +9,10 @@ import { canonicalizeValue } from "../../settings/entry-value";
 import { canonicalizeComment, quote, sanitizeLine } from "../../settings/text";
 import { type CreatedEntry, readConfirmed, type TenantCache } from "../../tenant";
 import { logEntryDuplicates } from "./duplicate-rows";
-import { enforcePlanForAdopted } from "./enforce-plan";
-import { adoptRow, logAdopted, patchEntry } from "./entry-changes";
+import { enforcePlanForAdoption } from "./enforce-plan";
+import { adoptRow, logAdoption, patchEntry } from "./entry-changes";
 import { buildConflictError, findConflictingAllow } from "./entry-conflicts";
-import { clearOtherList, removeRow } from "./entry-removal";
+import { removeFromOtherList, removeRow } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   buildAllowDenyEntryState,
@@ -55,7 +55,7 @@ export async function ensureEntry(
     // A row is removable if a resource of this stack moved the entry from there, or if the user requested adoption.
     const isRemovable = (candidate: AllowDenyEntryRow): boolean =>
       (inputs.adopt === true && !isOwnAllow) || isManagedRow(candidate, inputs, context);
-    await clearOtherList(
+    await removeFromOtherList(
       inputs,
       context,
       isRemovable,
@@ -97,10 +97,10 @@ export async function findManagedEntry(
  */
 function isUnproven(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs, context: LifecycleContext): boolean {
   if (isManagedRow(row, inputs, context)) return false;
-  return inputs.adopt !== true || isAsDeclared(row, inputs);
+  return inputs.adopt !== true || rowMatchesDeclaration(row, inputs);
 }
 
-export function isAsDeclared(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
+export function rowMatchesDeclaration(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): boolean {
   return Object.keys(buildEntryChange(row, inputs)).length === 0;
 }
 
@@ -135,7 +135,7 @@ async function ensureUnlocked(
       const result = await adoptEntry(adoptedRow, inputs, context);
       if (conflict !== undefined) {
         const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-        await clearOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
+        await removeFromOtherList({ ...inputs, formerScope }, context, () => true, isLeftAlone);
       }
       return result;
     } catch (error) {
@@ -164,7 +164,7 @@ async function findExisting(
     (await findConflict((row) => !isRowOfEntry(row, inputs)));
   if (existingRow === undefined) return { row: undefined, conflict, duplicates: [] };
   const duplicates = findDuplicateRows(existingRow, await tenant.findEntriesByValue(inputs));
-  const row = duplicates.find((one) => isAsDeclared(one, inputs)) ?? existingRow;
+  const row = duplicates.find((one) => rowMatchesDeclaration(one, inputs)) ?? existingRow;
   return { row, conflict, duplicates };
 }
 
@@ -236,9 +236,9 @@ async function adoptEntry(
   if (differingFields.length === 0) return existing;
   const isManaged = isManagedRow(existing, inputs, context);
   if (inputs.adopt || isManaged) {
-    enforcePlanForAdopted(existing, inputs, context);
+    enforcePlanForAdoption(existing, inputs, context);
     const row = await adoptRow(existing, inputs, context);
-    logAdopted(existing, inputs, context, isManaged ? "Changed in place, not replaced:" : "Adopted");
+    logAdoption(existing, inputs, context, isManaged ? "Changed in place, not replaced:" : "Adopted");
     return row;
   }
   throw new AlreadyExistsError(

@@ -9,7 +9,7 @@ import type { PropertyChange } from "./lifecycle";
 import type { ListInputs, ListPlan } from "./list-resource";
 
 /** Returns the removals with the actual text of each item that the tenant still has. */
-export function useActualTexts(removed: ListPlan["removals"], actual: EncodedList): ListPlan["removals"] {
+export function replaceWithActualTexts(removed: ListPlan["removals"], actual: EncodedList): ListPlan["removals"] {
   return removed.map(([key, text]) => [key, actual[key] ?? text]);
 }
 

@@ -39,7 +39,7 @@ export function buildExpectedTenantEnv(
 }
 
 /** Whether the tenant had no identifying content at planning time, so that it couldn't be compared with others. */
-export function isPlannedEmpty({ identity }: TenantSummary): boolean {
+export function wasEmptyWhenPlanned({ identity }: TenantSummary): boolean {
   return identity !== undefined && isEmptyIdentity(identity);
 }
 

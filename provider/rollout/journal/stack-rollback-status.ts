@@ -1,10 +1,10 @@
 import type { LaterChange } from "./rollout-record";
 
 /** Returns which rollback rolled a rollout back in a stack, and which later rollouts of the stack were not rolled back. */
-export function getRollbackStatus(
+export function getStackRollbackStatus(
   id: string,
   laterChanges: readonly LaterChange[],
-): { readonly by: string | undefined; readonly since: readonly string[] } {
+): { readonly rolledBackBy: string | undefined; readonly laterRollouts: readonly string[] } {
   let rollbackId: string | undefined;
   let laterRollouts: string[] = [];
   for (const { rollout, rollsBack, state } of laterChanges) {
@@ -14,5 +14,5 @@ export function getRollbackStatus(
     else if (isDone && rollsBack === id) rollbackId = rollout;
     else if (isDone) laterRollouts = laterRollouts.filter((id) => id !== rollsBack);
   }
-  return { by: rollbackId, since: laterRollouts };
+  return { rolledBackBy: rollbackId, laterRollouts };
 }

@@ -3,7 +3,7 @@ import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
-import { getRollbackStatus } from "../journal/stack-rollback-status";
+import { getStackRollbackStatus } from "../journal/stack-rollback-status";
 import { readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import type { Advice } from "../model/rollout-report";
@@ -36,7 +36,7 @@ export async function getRemainingRollbackAdvice(
   // `unskip` expects the names that the targets file has now.
   for (const { name, stack } of targets) {
     const reason = excludedStacks.get(stack);
-    const rollout = getRollbackStatus(id, laterChanges.get(stack) ?? []).since.at(-1);
+    const rollout = getStackRollbackStatus(id, laterChanges.get(stack) ?? []).laterRollouts.at(-1);
     if (reason !== undefined) excludedTenants.push({ name, reason });
     else if (skips.has(stack)) skipped.push({ name });
     else if (rollout !== undefined) changedTenants.push({ name, rollout });
@@ -82,7 +82,7 @@ function quoteTenantNames(tenants: readonly { readonly name: string }[]): string
  * How a rollback finds its tenants in the targets file: it ignores settings files, and writes to the tenant that has
  * the stack now.
  */
-export const ROLLBACK_COMPARISON = { ignoreSettings: true, followsStacks: true } as const;
+export const ROLLBACK_COMPARISON_OPTIONS = { ignoreSettings: true, followsStacks: true } as const;
 
 /** The rollback itself reports a targets file that can't be read. */
 function compareIfReadable(
@@ -90,7 +90,7 @@ function compareIfReadable(
   targets: readonly Target[],
 ): Pick<TargetComparison, "targets" | "excludedStacks"> {
   try {
-    return compareTargets(targets, readTargets(source), ROLLBACK_COMPARISON);
+    return compareTargets(targets, readTargets(source), ROLLBACK_COMPARISON_OPTIONS);
   } catch (error) {
     if (error instanceof EmailSecurityError) return { targets, excludedStacks: new Map() };
     throw error;

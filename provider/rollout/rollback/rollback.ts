@@ -8,14 +8,14 @@ import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { getStableIdentity, mayEmptyTenant } from "../journal/stable-identity";
-import { getRollbackStatus } from "../journal/stack-rollback-status";
+import { getStackRollbackStatus } from "../journal/stack-rollback-status";
 import type { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import { planTarget, type TenantPlanner } from "../planning/plan-target";
-import { formatExcludedTenants, ROLLBACK_COMPARISON } from "../report/remaining-rollback-advice";
+import { formatExcludedTenants, ROLLBACK_COMPARISON_OPTIONS } from "../report/remaining-rollback-advice";
 import { excludeSkipped } from "../skipping/exclude-skipped";
 import { assertSameProject } from "../targets/assert-same-project";
 import { compareTargets } from "../targets/compare-targets";
@@ -87,7 +87,7 @@ export async function prepareRollback(
   const declared = readTargets(spec.source);
   assertSameProject(id, spec.project, declared, "Otherwise, revert the files, and start a new rollout.");
   const recorded = startedTenants.map(({ target }) => target);
-  const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON);
+  const comparison = compareTargets(recorded, declared, ROLLBACK_COMPARISON_OPTIONS);
   const excludedStacks = new Map([...replaced, ...comparison.excludedStacks]);
   const { targets: presentTargets, leftOut } = selectRollbackTargets(
     id,
@@ -225,13 +225,13 @@ async function readStoredPlan(
   journal: Journal,
   id: string,
   { name }: TenantRecord,
-  presentName: string,
+  currentName: string,
 ): Promise<Plan> {
   const json = await journal.readPlan(id, name);
-  if (json !== undefined) return parsePlan(json, `the plan of ${presentName}`);
+  if (json !== undefined) return parsePlan(json, `the plan of ${currentName}`);
   throw new RolloutError(
     "ERR_ROLLBACK_UNAVAILABLE",
-    `The journal doesn't record what the rollout ${id} did to ${presentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
+    `The journal doesn't record what the rollout ${id} did to ${currentName}. Nothing was changed. Specify a git revision to return to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
 
@@ -255,9 +255,12 @@ async function findTenantsToRestore(
   const tenantsToRestore: TenantRecord[] = [];
   const changedTenants: (readonly [name: string, rollout: string])[] = [];
   for (const tenant of tenants) {
-    const { by, since } = getRollbackStatus(id, laterChanges.get(tenant.target.stack) ?? []);
-    const [latestRollout] = since.slice(-1);
-    if (by !== undefined) rolledBackBy.add(by);
+    const { rolledBackBy: rollbackId, laterRollouts } = getStackRollbackStatus(
+      id,
+      laterChanges.get(tenant.target.stack) ?? [],
+    );
+    const [latestRollout] = laterRollouts.slice(-1);
+    if (rollbackId !== undefined) rolledBackBy.add(rollbackId);
     else if (latestRollout === undefined) tenantsToRestore.push(tenant);
     else changedTenants.push([formatName(tenant), latestRollout]);
   }

@@ -3,7 +3,7 @@ import { collectMailDomains, findForeignFingerprints } from "../../settings/mail
 import { isEmptyIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
-import { hasDeclarations, hasHeldDeclarations } from "../planning/replaced-tenant";
+import { hasDeclarations, holdsAnyDeclaration } from "../planning/replaced-tenant";
 import { type IdentityRecord, type IdentityRecords, selectIdentityRecord } from "../targets/tenant-conflicts";
 import { findFreeStackName, type TenantPlacement } from "./place-tenant";
 import type { ExistingStack } from "./tenant-addition";
@@ -37,7 +37,7 @@ export interface StackLookup {
  * @param place adds the tenant to the targets file with this stack. Default: a stack that no other tenant in the file
  * has.
  */
-export async function chooseStack<Placed extends { readonly placed: TenantPlacement }>(
+export async function chooseTenantStack<Placed extends { readonly placed: TenantPlacement }>(
   place: (stack?: string) => Promise<Placed>,
   observed: ObservedState,
   { identityRecords, readStack }: StackLookup,
@@ -84,7 +84,7 @@ function explainOtherTenant(
   if (findForeignFingerprints(fingerprints, people).length > 0) {
     return "it was applied to a tenant whose people have mailboxes in other domains";
   }
-  const isForeign = hasDeclarations(kept.known) && !hasHeldDeclarations(kept.known, observed);
+  const isForeign = hasDeclarations(kept.known) && !holdsAnyDeclaration(kept.known, observed);
   return isForeign ? "the tenant has none of its declared elements" : undefined;
 }
 

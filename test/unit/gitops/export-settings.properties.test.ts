@@ -35,7 +35,7 @@ const OWN: VipEmployeeRow = {
 
 const tenant = fc.record({
   entries: fc.array(anyEntry, { maxLength: 12 }).map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` }))),
-  // A tenant with only outsiders gets no file.
+  // A tenant with only external mailboxes gets no file.
   vips: fc.array(anyVip, { maxLength: 6 }).map((vips) => [...vips, OWN]),
   includeAutomatic: fc.boolean(),
   ownDomains: fc.constantFrom([], ["acme.example"]),

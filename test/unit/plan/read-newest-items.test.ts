@@ -8,7 +8,7 @@ interface Item {
   readonly time: string;
 }
 
-describe("readNewest", () => {
+describe("readNewestItems", () => {
   it("reads every existing item once while new items arrive", async () => {
     const moves = fc.array(fc.nat(4), { maxLength: 30 });
     await fc.assert(

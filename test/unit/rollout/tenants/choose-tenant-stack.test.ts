@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AllowDenyEntryRow } from "../../../../provider/client";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
 import type { IdentityRecord } from "../../../../provider/rollout/targets/tenant-conflicts";
-import { chooseStack } from "../../../../provider/rollout/tenants/choose-tenant-stack";
+import { chooseTenantStack } from "../../../../provider/rollout/tenants/choose-tenant-stack";
 import type { TenantPlacement } from "../../../../provider/rollout/tenants/place-tenant";
 import { buildTenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { createTarget } from "../../../support/rollout-target";
@@ -38,10 +38,14 @@ it.each([
       const placed = { target: { ...createTarget("t0", AT), stack }, otherTargets: [] } as unknown as TenantPlacement;
       return { placed };
     };
-    const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", [row("now")], []), {
-      identityRecords,
-      readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
-    });
+    const { placement, avoidedStacks } = await chooseTenantStack(
+      place,
+      buildObservedState("2026-11-21", [row("now")], []),
+      {
+        identityRecords,
+        readStack: async ({ target }) => (target.stack === "t0" ? { isThere: true, known, marker } : undefined),
+      },
+    );
     return [placement.placed.target.stack, avoidedStacks.map(({ stack }) => stack)];
   };
   expect(await choose("former")).toEqual(["t0-2", ["t0"]]);
@@ -71,9 +75,13 @@ it.each([
     } as unknown as TenantPlacement;
     return { placed };
   };
-  const { placement, avoidedStacks } = await chooseStack(place, buildObservedState("2026-11-21", tenantRows, []), {
-    identityRecords: new Map([["t0", recordOf("former")]]),
-    readStack: async ({ target }) => (target.stack === "t0" ? { isThere, known } : undefined),
-  });
+  const { placement, avoidedStacks } = await chooseTenantStack(
+    place,
+    buildObservedState("2026-11-21", tenantRows, []),
+    {
+      identityRecords: new Map([["t0", recordOf("former")]]),
+      readStack: async ({ target }) => (target.stack === "t0" ? { isThere, known } : undefined),
+    },
+  );
   expect([placement.placed.target.stack, avoidedStacks[0]?.reason]).toEqual([stack, reason]);
 });
