@@ -49,7 +49,7 @@ const startsProcesses = `^provider/(${[
   "gitops/git",
   "plan/pulumi-cli",
   "rollout/engine/engine-(pool|command)",
-  "rollout/execution/health",
+  "rollout/execution/wave-health",
   "rollout/planning/revision-files",
   "rollout/rollback/git-revert-advice",
   "rollout/targets/read-key",

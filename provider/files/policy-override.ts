@@ -1,5 +1,5 @@
+import { parseTermDays } from "../settings/expiry-term";
 import { canPruneAny, isLooserMode, type ListMode } from "../settings/list-mode";
-import { parseTermDays } from "../settings/term";
 import { quote } from "../settings/text";
 import { type Finding, formatLineLocation, type Place } from "./finding";
 import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { placeSchema, planEntryStateSchema, subjectShape } from "../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 import { formatJson } from "../settings/text";
 
 export const DRIFT_FORMAT = 1;

@@ -15,7 +15,7 @@ import { exportStack, parseStackLists } from "../plan/stack-lists";
 import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
 import type { Transition } from "../settings/danger";
 import { decodeEntry, type EncodedList, isUnmanaged } from "../settings/encoded-list";
-import { validateSafeguards } from "../settings/list-safeguards";
+import { validateListProtection } from "../settings/list-protection";
 import { omitUndefined } from "../settings/omit-undefined";
 import { formatPlanDigest, hashChanges, parsePlanDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
@@ -237,9 +237,9 @@ function findRemovalBlockers(
     };
     if (Object.keys(remainingContent).length === Object.keys(content).length) return [];
     const failures = [
-      ...validateSafeguards(kind, options, remainingContent, previousInputs),
+      ...validateListProtection(kind, options, remainingContent, previousInputs),
       // A new declaration isn't a removal, and may be the one that a new pattern protects.
-      ...validateSafeguards(
+      ...validateListProtection(
         kind,
         getRemovalLimits(list.options),
         { ...list.declared, ...remainingContent },

@@ -25,9 +25,9 @@ import {
   type PlanTenantInfo,
 } from "./plan";
 import type { PlanFinding } from "./plan-codes";
+import { getEntrySubject } from "./plan-row-state";
 import { PLAN_FORMAT } from "./plan-schema";
 import { projectEntryList } from "./projected-list";
-import { getEntrySubject } from "./row-state";
 import { findMissingOwnDomains, findOtherTenantBlockers, type TenantAcceptance } from "./tenant-mismatch";
 
 export interface MailEvidence {

@@ -3,7 +3,7 @@ import { metadataShape } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import { ENTRY_LISTS } from "../settings/assumptions";
 import { entryStateShape } from "../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 
 export const PLAN_FORMAT = 1;
 

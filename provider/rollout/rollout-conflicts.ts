@@ -1,4 +1,4 @@
-import { formatFirst } from "../settings/text";
+import { formatFirstItems } from "../settings/text";
 import type { ConflictingRollout } from "./journal/rollout-record";
 import type { RolloutCommands } from "./model/rollout-commands";
 import { RolloutError } from "./model/rollout-error";
@@ -24,7 +24,7 @@ export async function describeConflictingRollout(
 ): Promise<readonly [what: string, next: string]> {
   const { commands, journal } = context;
   const isLocked = await context.isLocked(id);
-  const stackNames = formatFirst(stacks, (stack) => stack);
+  const stackNames = formatFirstItems(stacks, (stack) => stack);
   const status = isLocked
     ? "is in progress."
     : state === "waiting"

@@ -6,9 +6,9 @@ import { quoteShellWord } from "../settings/shell-word";
 import { quote } from "../settings/text";
 import { shortenBusyTimeoutOnStop } from "./database/busy-timeout";
 import { wrapErrorBeforeChanges } from "./execution/journal-failure";
-import { readIdentityRecords } from "./journal/identity-records";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
-import { listSkips } from "./journal/skips";
+import { readIdentityRecords } from "./journal/tenant-identity-records";
+import { listSkips } from "./journal/tenant-skips";
 import { addUnreviewedTenants } from "./locks/add-unreviewed-tenants";
 import { getEngineCapacity } from "./model/capacity";
 import { readOrigin } from "./model/origin";
@@ -33,7 +33,7 @@ import { assertPassphrase, getProjectDirectory, resolveStateBackend } from "./st
 import { readMarkerFile } from "./stack/state-file";
 import { getKeyVariables } from "./stack/tenant-environment";
 import { findAddressChanges } from "./targets/address-changes";
-import { assertAllowed } from "./targets/assert-allowed";
+import { assertRunPermissions } from "./targets/assert-run-permissions";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
 import { selectTargets, type TargetSelection } from "./targets/select-targets";
@@ -190,7 +190,7 @@ export class RolloutPlanner {
       Pick<PlanRolloutOptions, "files" | "planTenant" | "readIdentityRecords" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment, journal, commands } = this.#context;
-    assertAllowed(spec.source, targets, spec.waves, environment);
+    assertRunPermissions(spec.source, targets, spec.waves, environment);
     const backend = resolveStateBackend(environment, getProjectDirectory(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     assertPassphrase(environment, backend, [...getStackConfigFiles(fingerprint, targets).values()]);

@@ -1,6 +1,6 @@
 import { isFeed, type SourceDeclaration } from "../files/source-schema";
+import { parseTermDays } from "../settings/expiry-term";
 import { validateRemovals } from "../settings/removal-guard";
-import { parseTermDays } from "../settings/term";
 import { findHarmfulText, sanitizeLine } from "../settings/text";
 import type { SourceElement } from "./source-file";
 

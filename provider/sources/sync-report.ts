@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { SOURCE_KINDS } from "../files/source-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../settings/json-schema-builders";
 
 export const SYNC_FORMAT = "1";
 

@@ -1,6 +1,6 @@
 import { Agent, request } from "undici";
 import { entries } from "#bench/entries";
-import type { Operation, Peer } from "#bench/observation";
+import type { Operation, Peer } from "#bench/measurement";
 import { BenchProject } from "#bench/pulumi-project";
 import { API_KEY, BenchService } from "#bench/service";
 

@@ -30,9 +30,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
 import { type Comparison, compared, type SavedMeasurements } from "#bench/compare";
-import { MeasurementJournal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
-import type { Bench, Measurement, Observation, Peer } from "#bench/observation";
+import type { Bench, Measurement, Observation, Peer } from "#bench/measurement";
+import { MeasurementJournal } from "#bench/measurement-journal";
 import { floorOf, peers, providerPeers, quickPeers } from "#bench/peers";
 import { providersReport, reportOf, writeProvidersReport, writeReport } from "#bench/report";
 

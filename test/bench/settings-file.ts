@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Finished, run } from "#bench/command";
-import type { Bench, Peer } from "#bench/observation";
+import type { Bench, Peer } from "#bench/measurement";
 import { BenchService, deniedDomain } from "#bench/service";
 
 const COMMAND = resolve("provider/dist/commands/main.js");

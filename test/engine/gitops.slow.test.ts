@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { FeedServer } from "../integration/sources/feed-server";
-import { click } from "../support/console";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { click } from "../support/tenant-console";
 import { writesOf } from "../support/write-requests";
 
 /*

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { noticeSchema } from "../../provider/rollout/notify/notice";
 import { Fleet, summarizeRun } from "../support/fleet";
-import { startHook } from "../support/hook";
+import { startHook } from "../support/webhook-receiver";
 
 /* Attempts to get around a closed gate, through the real command and the real engine. */
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, listStartedTenants, type RunningCommand, statesIn } from "../support/fleet";
-import { matrix, SEED } from "../support/scale";
+import { matrix, SEED } from "../support/matrix-sampling";
 import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
 
 /*

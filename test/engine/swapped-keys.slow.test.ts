@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
-import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
+import { click } from "../support/tenant-console";
 import { chiefOf, twoTenants } from "../support/two-tenants";
 import { writesOf } from "../support/write-requests";
 

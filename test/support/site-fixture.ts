@@ -12,7 +12,7 @@ import type { RecentRollouts } from "../../provider/rollout/history/recent-rollo
 import type { RecordedChange, RolloutDetails } from "../../provider/rollout/model/history-schema";
 import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
 import type { TenantState } from "../../provider/rollout/model/wave";
-import { evidenceBaseOf } from "./evidence-base";
+import { evidenceBaseOf } from "./mail-history";
 
 /** The size of the fleet that a site is generated from. */
 export interface MadeFleet {

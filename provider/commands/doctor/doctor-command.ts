@@ -1,13 +1,14 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
-import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/outputs";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
+import { addOutputOptions, type OutputOptions, parseOutputs } from "../../cli/output/output-options";
 import { getTextTarget, type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
 import { getPackageVersion } from "../../cli/package-version";
+import { wrapAction } from "../../cli/wrap-action";
 import { wrapForTerminal } from "../../cli/wrap-for-terminal";
 import { escapeUnprintableJson, sanitizeMultiline } from "../../settings/text";
-import type { Diagnosis } from "./doctor";
+import type { Diagnosis } from "./run-checks";
 
 /**
  * Builds `email-security doctor`, which checks the requirements for managing a tenant. It prints a line for each check, with advice. Exit
@@ -48,7 +49,7 @@ async function runDoctorCommand(
 ): Promise<ExitCode> {
   const outputs = parseOutputs(commandOptions, FORMATS);
   const terminalOutput = outputs.find(({ format, to }) => format === "text" && to === "stdout");
-  const { runChecks } = await import("./doctor.js");
+  const { runChecks } = await import("./run-checks.js");
   const diagnoses: Diagnosis[] = [];
   const doctorOptions = { environment: process.env, packageVersion: getPackageVersion() };
   for await (const diagnosis of runChecks(files.length > 0 ? { ...doctorOptions, files } : doctorOptions)) {

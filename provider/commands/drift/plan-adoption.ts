@@ -8,9 +8,9 @@ import {
   type TextFieldName,
 } from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
-import { findOwnFile, isOwnFile } from "../../files/own-file";
 import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
@@ -19,12 +19,12 @@ import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings
 import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../settings/entry-fields";
 import { inferEntryType, parseEntryValue } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
-import { parseValidPatterns } from "../../settings/list-safeguards";
+import { parseValidPatterns } from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
-import { explainUnsafeAdoption } from "./unsafe-adoption";
+import { explainUnsafeAdoption } from "./explain-unsafe-adoption";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
 export const ADOPTABLE_KINDS = ["added", "changed", "removed"] as const;

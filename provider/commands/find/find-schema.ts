@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { declaredFieldsShape } from "../../files/element-fields";
 import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 
 export const FIND_FORMAT = "1";

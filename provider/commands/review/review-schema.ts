@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { elementSourceSchema } from "../../files/element-source";
 import { placeSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 

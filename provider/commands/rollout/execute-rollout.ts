@@ -1,4 +1,4 @@
-import { EXIT, type ExitCode } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { writeOutputs } from "../../cli/output/write-outputs";
 import type { RolloutReport } from "../../rollout/model/rollout-report";
 import type { Rollouts } from "../../rollout/rollouts";

@@ -1,6 +1,6 @@
-import { shouldUseColor } from "../../cli/command-line";
+import { DelayedProgress } from "../../cli/delayed-progress";
 import { getRenderOptions, type Renderers } from "../../cli/output/write-outputs";
-import { SlowProgress } from "../../cli/slow-progress";
+import { shouldUseColor } from "../../cli/terminal-color";
 import type { RolloutRecord } from "../../rollout/journal/rollout-record";
 import type { RolloutTally } from "../../rollout/journal/rollout-tally";
 import { ZERO_COUNTS } from "../../rollout/journal/run-state";
@@ -20,10 +20,10 @@ import { renderReportHtml } from "../../rollout/report/report-html";
 import { renderReportMarkdown } from "../../rollout/report/report-markdown";
 import { renderReportText } from "../../rollout/report/report-text";
 import { sanitizeLine, sanitizeMultiline } from "../../settings/text";
-import type { RolloutFormat } from "./open-rollouts";
+import type { RolloutFormat } from "./run-with-rollouts";
 
 export class PlanningProgress {
-  readonly #progress = new SlowProgress("Planning");
+  readonly #progress = new DelayedProgress("Planning");
 
   reportPlanned(count: number, total: number): void {
     this.#progress.report(`Planning: ${count} of ${total} tenants`);

@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { type ExitCode, wrapAction } from "../../cli/command-line";
+import type { ExitCode } from "../../cli/exit-codes";
+import { wrapAction } from "../../cli/wrap-action";
 import { sanitizeMultiline } from "../../settings/text";
 import { executeRollout } from "./execute-rollout";
-import { findRollout, runWithKnownRollouts } from "./open-rollouts";
 import { addRunOptions, parseRunOptions, ROLLOUT_EXIT_CODES, type RolloutRunFlags } from "./rollout-run-options";
 import { printSkippedTenants } from "./rollout-skip";
+import { findRollout, runWithKnownRollouts } from "./run-with-rollouts";
 
 const RESUME_EXIT_CODES = {
   ...ROLLOUT_EXIT_CODES,

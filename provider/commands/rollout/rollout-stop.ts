@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { addHelp } from "../../cli/command-help";
-import { EXIT, type ExitCode, wrapAction } from "../../cli/command-line";
+import { EXIT, type ExitCode } from "../../cli/exit-codes";
 import { addJournalOption, type JournalOptions } from "../../cli/journal-location";
 import { DEFAULT_TARGETS_FILE } from "../../cli/tenant-options";
+import { wrapAction } from "../../cli/wrap-action";
 import { formatCount } from "../../render/safe-text";
 import type { Rollouts } from "../../rollout/rollouts";
 import { sanitizeMultiline } from "../../settings/text";
-import { findRollout, JOURNAL_HELP, runWithRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL_HELP, runWithRollouts } from "./run-with-rollouts";
 
 export function createRolloutStopCommand(): Command {
   return addHelp(

@@ -10,7 +10,7 @@ import { excerpt } from "../../settings/text";
 import { getDifferenceTransition, groupDifferences, sortByWorstDrift } from "../status/difference-groups";
 import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { readSentNotices, type SentNotices, writeSentNotices } from "./sent-notices";
-import { findUnsentChanges, selectNoticeableDrift, type UnsentChanges } from "./unsent-changes";
+import { findUnsentChanges, selectReportableDrift, type UnsentChanges } from "./unsent-changes";
 
 export interface NoticeResult {
   /** The reason why a receiver did not get a notice, as a sentence. */
@@ -89,7 +89,7 @@ const MAX_ITEMS = 20;
 
 function buildDriftNotice(status: FleetStatus, { drifted }: UnsentChanges): Notice {
   const { tenants } = status;
-  const driftedCount = tenants.filter((tenant) => selectNoticeableDrift(tenant).length > 0).length;
+  const driftedCount = tenants.filter((tenant) => selectReportableDrift(tenant).length > 0).length;
   const unknownCount = drifted.filter(({ syncStatus }) => syncStatus === "not-known").length;
   const unreadCount = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readRegularFile } from "../../machine/regular-file";
-import { jsonArray, jsonObject } from "../../settings/json-fields";
+import { jsonArray, jsonObject } from "../../settings/json-schema-builders";
 import { quote, sanitizeLine } from "../../settings/text";
 
 const MAX_BYTES = 32 * 1024 * 1024;

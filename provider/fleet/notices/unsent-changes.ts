@@ -37,7 +37,7 @@ export function findUnsentChanges(
     const { stack, error } = tenant;
     const acceptedSeq = error === undefined ? tenant.acceptedSeq : sentAccepted.get(stack);
     const sentHashes = new Set(sentAccepted.get(stack) === acceptedSeq ? sentDrift.get(stack) : []);
-    const noticeable = selectNoticeableDrift(tenant);
+    const noticeable = selectReportableDrift(tenant);
     const hashes = error === undefined ? noticeable.map(hashDrift) : [...sentHashes];
     if (hashes.length > 0) currentDrift.set(stack, hashes);
     if (hashes.length > 0 && acceptedSeq !== undefined) currentAccepted.set(stack, acceptedSeq);
@@ -71,7 +71,7 @@ export function findUnsentChanges(
  * Returns the differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are
  * undeclared entries, and entries on another list than declared.
  */
-export function selectNoticeableDrift({
+export function selectReportableDrift({
   syncStatus,
   drift,
   unattributed = [],

@@ -12,8 +12,8 @@ import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isAddressWideFailure } from "../../rollout/probing/address-health";
-import { assertAllowed } from "../../rollout/targets/assert-allowed";
-import { SameKeyError } from "../../rollout/targets/same-key";
+import { assertRunPermissions } from "../../rollout/targets/assert-run-permissions";
+import { SameKeyError } from "../../rollout/targets/find-same-keys";
 import { SameTenantError } from "../../rollout/targets/tenant-conflicts";
 import { checkTenantIdentity, createIdentityComparator } from "../../rollout/targets/tenant-replacement";
 import { EmailSecurityError } from "../../settings/email-security-error";
@@ -88,7 +88,7 @@ export async function readFleetStatus(targets: readonly Target[], options: Fleet
   const { file, project, requestContext, lastApplied, stackStates, concurrency, today, until, observer, onProgress } =
     options;
   const { now = () => new Date(), readIdentityRecords } = options;
-  assertAllowed(file, targets, [], requestContext.environment);
+  assertRunPermissions(file, targets, [], requestContext.environment);
   const at = now().toISOString();
   const cache: SettingsReadCache = new Map();
   const fileFindings = new FileFindings(until);

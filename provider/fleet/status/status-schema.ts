@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { sentFieldsShape } from "../../settings/entry-fields";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-fields";
+import { jsonArray, jsonCountField, jsonObject, jsonTextField } from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 
 export const FLEET_STATUS_FORMAT = 1;

@@ -76,7 +76,7 @@ export async function compareTenant(
 
 /**
  * Returns whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which
- * takes far longer than the reading.
+ * takes far longer than the read.
  */
 function matchesDeclaration({ entries, vips }: Settings, observed: ObservedState): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;

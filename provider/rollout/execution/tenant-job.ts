@@ -58,7 +58,7 @@ import {
   assertNoDuplicateTenant,
   assertNoOtherTenant,
   buildExpectedTenantEnv,
-  isPlannedEmpty,
+  wasEmptyWhenPlanned,
 } from "./tenant-identity-checks";
 
 export interface TenantJobOptions {
@@ -166,7 +166,7 @@ async function applyPlan(
     const assertOwnTenant = async (observed: ObservedState): Promise<void> =>
       await assertNoOtherTenant(claimed, observed, options.journal, environment, workspace.environment);
     // Another key of this tenant may have been used since the planning, and the plan of an earlier release doesn't identify it.
-    if (isPlannedEmpty(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
+    if (wasEmptyWhenPlanned(summary) || summary.identity === undefined) await assertOwnTenant(await readObserved());
     for (const repair of await repairStackFiles(stack)) await options.journal.addNote(claimed, repair);
     const runUp = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = retryAfterProcessDeath(claimed, options.journal, signal, (mayHavePending) =>
@@ -196,7 +196,7 @@ async function applyPlan(
     if (identity !== undefined) {
       try {
         await options.journal.recordIdentity(claimed, identity);
-        if (isPlannedEmpty(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
+        if (wasEmptyWhenPlanned(summary)) await assertNoDuplicateTenant(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed in any case. The end of the job reports a journal failure.
         if (!isStorageError(error)) throw error;

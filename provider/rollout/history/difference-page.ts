@@ -12,7 +12,7 @@ import {
 import type { DeclaredChange, DeclaredValue, RolloutDifference, TenantDifference } from "../model/history-schema";
 import { TENANT_STATE_LABELS } from "../report/state-labels";
 import { buildGroupedLines, formatChangeSubject, formatNameList } from "./grouped-changes";
-import type { PageLine, PageSection, PageView } from "./page-view";
+import type { PageLine, PageSection, PageView } from "./history-page-view";
 import { DECLARED_FIELDS } from "./rollout-difference";
 
 /** Builds the page that compares two rollouts. A difference that several tenants share appears once. */

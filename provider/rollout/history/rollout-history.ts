@@ -4,8 +4,8 @@ import { findCompleteRollback } from "../journal/rollback-progress";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/history-schema";
 import { countTenantStates, formatIsoTime } from "../report/build-rollout-report";
-import { ChangeTally } from "../report/change-tally";
-import { findStackByName, readPresentNames } from "../targets/present-names";
+import { ChangeTally } from "../report/shared-changes";
+import { findStackByName, readCurrentTenantNames } from "../targets/current-tenant-names";
 
 export interface HistoryRequest {
   /** Selects the rollouts that changed the tenant with this name, or tried to change it, whatever its name was then. */
@@ -58,7 +58,7 @@ async function selectTenant(
   name: string,
   records: readonly RolloutRecord[],
 ): Promise<SelectedTenant> {
-  const present = records[0] && readPresentNames(records[0].spec.source);
+  const present = records[0] && readCurrentTenantNames(records[0].spec.source);
   const rows = await journal.database.query("SELECT rollout, stack FROM rollout_tenants WHERE name = $1", [name]);
   const recordedStacks = new Map(rows.map((row) => [String(row["rollout"]), String(row["stack"])]));
   const lastRecord = records.find(({ id }) => recordedStacks.has(id));

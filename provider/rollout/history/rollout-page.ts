@@ -12,7 +12,7 @@ import {
 import { findDifferingTexts, getDetailTexts } from "../../settings/entry-state-text";
 import type { RecordedChange, RolloutDetails, RolloutMilestone, TenantDetails } from "../model/history-schema";
 import { buildGroupedLines, formatChangeSubject } from "./grouped-changes";
-import type { PageLine, PageSection, PageView } from "./page-view";
+import type { PageLine, PageSection, PageView } from "./history-page-view";
 
 /**
  * Builds the page of a rollout's record. In addition to the report, it shows who planned it from what, its events, and

@@ -9,7 +9,7 @@ import { appendEvent } from "./append-event";
 import { JournalReader, readRolloutRecord } from "./journal-reader";
 import type { ClaimedJob, TenantSummary } from "./rollout-record";
 import { countFreeSlots, countFreeWaveSlots } from "./run-state";
-import { skipIfActive } from "./skips";
+import { skipIfActive } from "./tenant-skips";
 
 /** Records the jobs of a rollout's tenants: their dispatch, start, outcome and reset. */
 export abstract class JobJournal extends JournalReader {

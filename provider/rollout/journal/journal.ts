@@ -14,7 +14,7 @@ import { readRolloutRecord } from "./journal-reader";
 import { resetFailedTenants } from "./reset-failed-tenants";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
 import { countTenantsByWave, sumCounts, ZERO_COUNTS } from "./run-state";
-import { applySkips } from "./skips";
+import { applySkips } from "./tenant-skips";
 
 /**
  * The journal of rollouts: their specifications and progress. Each change and its event share one transaction, so a process may

@@ -62,7 +62,7 @@ export async function findRetryableRollouts(
 }
 
 /** When a rollout last began to wait for a person, in milliseconds since 1970. Undefined if it never did. */
-export async function readWaitingSince(database: Database, id: string): Promise<number | undefined> {
+export async function readWaitStart(database: Database, id: string): Promise<number | undefined> {
   const [row] = await database.query(
     `SELECT MAX(at) AS at FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"waiting"%'`,
     [id],

@@ -1,7 +1,7 @@
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
-import { createSkipLookup, type SkipLookup } from "../journal/skips";
+import { createSkipLookup, type SkipLookup } from "../journal/tenant-skips";
 import type { RolloutState, UnreviewedTenant, Wave } from "../model/wave";
 import { getPlanSignatures } from "./change-signature";
 import type { RolledBackChanges, RolloutLock } from "./rollout-lock";

@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { isPostgresUrl, stripPostgresCredentials } from "../../settings/postgres-url";
-import { formatFirst, quote } from "../../settings/text";
+import { formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
-import { createSkipLookup } from "../journal/skips";
+import { createSkipLookup } from "../journal/tenant-skips";
 import { RolloutCommands } from "../model/rollout-commands";
 import { RolloutError } from "../model/rollout-error";
 import type { RolloutMode } from "../model/rollout-mode";
@@ -382,7 +382,7 @@ function trimPeriod(sentence: string): string {
 }
 
 function formatStacks(stacks: readonly string[]): string {
-  return formatFirst(stacks, (stack) => quote(stack));
+  return formatFirstItems(stacks, (stack) => quote(stack));
 }
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`, or the URL of a database without user and password. */

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { declaredFieldsShape, metadataShape } from "../../files/element-fields";
 import { kindSchema, planChangeSchema, signSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../settings/json-fields";
+import {
+  jsonArray,
+  jsonCountField,
+  jsonObject,
+  jsonTextField,
+  jsonTimeField,
+} from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import {
   countsSchema,

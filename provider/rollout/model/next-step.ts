@@ -1,4 +1,4 @@
-import { getClosedUntil } from "./closed-hours";
+import { getClosedHoursEnd } from "./closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
 export interface RunState {
@@ -108,7 +108,7 @@ function getClosedHoursStep(
   nowMs: number,
 ): RolloutStep | undefined {
   if (wave.closed === undefined || runState.anyTime === true || counts.pending === 0) return undefined;
-  const untilMs = getClosedUntil(wave.closed, nowMs);
+  const untilMs = getClosedHoursEnd(wave.closed, nowMs);
   if (untilMs === undefined) return undefined;
   if (countRunning(runState.waves) > 0) return { kind: "wait" };
   const reason = `The wave ${wave.name} doesn't start tenants in these hours (${formatClosedHours(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;

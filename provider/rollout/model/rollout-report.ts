@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { kindSchema, signSchema } from "../../plan/plan-schema";
-import { jsonArray, jsonCountField, jsonObject, jsonTextField, jsonTimeField } from "../../settings/json-fields";
+import {
+  jsonArray,
+  jsonCountField,
+  jsonObject,
+  jsonTextField,
+  jsonTimeField,
+} from "../../settings/json-schema-builders";
 import { formatJson } from "../../settings/text";
 import { ROLLOUT_MODES } from "./rollout-mode";
 

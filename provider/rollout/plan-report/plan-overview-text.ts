@@ -19,10 +19,10 @@ import { MODE_TEXTS } from "../model/rollout-mode";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { PlannedRollout } from "../planning/plan-rollout";
 import { getReportedTransition } from "../report/change-danger";
-import type { SharedChange } from "../report/change-tally";
 import { formatKeyRoute, groupKeyRoutes } from "../report/key-routes";
 import { type ReportTextOptions, writeSkippedTenants } from "../report/report-text";
 import { findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
+import type { SharedChange } from "../report/shared-changes";
 import { formatOverride, groupOverrides } from "../report/shared-overrides";
 
 /**

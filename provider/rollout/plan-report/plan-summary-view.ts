@@ -20,9 +20,9 @@ import { truncateByDanger } from "../../settings/danger";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { PlannedRollout } from "../planning/plan-rollout";
 import type { MailSearchResult } from "../planning/search-tenant-mail";
+import { formatFirstNames, MAX_LISTED_NAMES } from "../report/format-tenant-names";
 import { describeRolloutMode, findStackOnlyTenants, interleaveLines } from "../report/rollout-report-view";
 import { formatSkippedSentence, formatSkippedTenant } from "../report/skipped-tenants";
-import { formatFirstNames, MAX_LISTED_NAMES } from "../report/tenant-names";
 import type { CombinedPlan } from "./combined-plan";
 import { canListInline, type TenantGroups } from "./tenant-groups";
 

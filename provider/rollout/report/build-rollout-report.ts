@@ -3,10 +3,10 @@ import type { Journal } from "../journal/journal";
 import type { JournalReader } from "../journal/journal-reader";
 import { findCompleteRollback, readRollbackProgress } from "../journal/rollback-progress";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
-import { findRetryableRollouts, readRolloutTallies, readWaitingSince } from "../journal/rollout-tally";
+import { findRetryableRollouts, readRolloutTallies, readWaitStart } from "../journal/rollout-tally";
 import { ZERO_COUNTS } from "../journal/run-state";
 import { isOpenRollout } from "../journal/select-rollout";
-import { createSkipLookup, readActiveSkips } from "../journal/skips";
+import { createSkipLookup, readActiveSkips } from "../journal/tenant-skips";
 import type { RolloutCommands } from "../model/rollout-commands";
 import {
   type Advice,
@@ -70,7 +70,7 @@ async function readRecordedRollout(journal: JournalReader, id: string, isLocked:
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countTenantStates(tenants);
   const rolledBackBy = await findCompleteRollback(journal, record);
-  const waitingSinceMs = state === "waiting" ? await readWaitingSince(journal.database, id) : undefined;
+  const waitingSinceMs = state === "waiting" ? await readWaitStart(journal.database, id) : undefined;
   const report: RolloutReport = {
     format: REPORT_FORMAT,
     id,

@@ -8,11 +8,11 @@ import {
   untrusted,
   untrustedSentence,
 } from "../../render/safe-text";
-import { createSkipLookup } from "../journal/skips";
+import { createSkipLookup } from "../journal/tenant-skips";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { isFinalState, type TenantState } from "../model/wave";
+import { formatTenantNames } from "./format-tenant-names";
 import { formatSkippedSentence, NO_SKIPPED_TENANTS } from "./skipped-tenants";
-import { formatTenantNames } from "./tenant-names";
 
 /** Counts the finished tenants. Excludes those that a run left behind when it ended. */
 export function countFinishedTenants(counts: Readonly<Record<TenantState, number>>): number {

@@ -12,10 +12,10 @@ import { formatDuration, getElapsedMs } from "../model/duration";
 import { MODE_TEXTS, type RolloutMode } from "../model/rollout-mode";
 import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import type { TenantState } from "../model/wave";
+import { formatFirstNames, MAX_LISTED_NAMES } from "./format-tenant-names";
 import { buildRolloutHeadline } from "./rollout-headline";
 import { NO_SKIPPED_TENANTS } from "./skipped-tenants";
 import { getStateLabels, isInProgress, type StateLabel, TENANT_STATE_ORDER } from "./state-labels";
-import { formatFirstNames, MAX_LISTED_NAMES } from "./tenant-names";
 
 /**
  * The view of a rollout, in the order of a reader's questions: how did it go, what do I do now, which tenants failed and why, how far did

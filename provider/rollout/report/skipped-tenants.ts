@@ -10,7 +10,7 @@ import {
 import { excerpt, quote } from "../../settings/text";
 import type { SkippedTenant } from "../journal/rollout-record";
 import type { RolloutReport, SkippedReport } from "../model/rollout-report";
-import { formatTenantNames } from "./tenant-names";
+import { formatTenantNames } from "./format-tenant-names";
 
 export const NO_SKIPPED_TENANTS: NonNullable<RolloutReport["skipped"]> = [];
 

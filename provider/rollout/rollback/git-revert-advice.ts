@@ -8,7 +8,7 @@ import { minimalEnv } from "../../machine/child-environment";
 import { getChangeTransition, type Plan, type PlanChange } from "../../plan/plan";
 import { truncateByDanger } from "../../settings/danger";
 import { isSameEntryState } from "../../settings/entry-fields";
-import { excerpt, formatFirst, quote } from "../../settings/text";
+import { excerpt, formatFirstItems, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { readRollbackProgress } from "../journal/rollback-progress";
 import type { TenantRecord } from "../journal/rollout-record";
@@ -40,7 +40,7 @@ export async function buildGitRevertAdvice(journal: Journal, id: string): Promis
   const linesText = `${lineTexts.join(", ")}${hiddenText === undefined ? "" : `, … and ${hiddenText}`}`;
   const reason = `The settings that were rolled back are still in ${linesText}. A rollout that would apply them again is rejected, unless its digest is given. Remove them there.`;
   if (remainingTenants.length > 0) {
-    const names = formatFirst(remainingTenants, ({ name }) => quote(name));
+    const names = formatFirstItems(remainingTenants, ({ name }) => quote(name));
     return [{ why: `${reason} The rollback left out ${names}: keep what they still declare.` }];
   }
   const repositories = new Set([...lines.keys()].map((location) => findFileRepository(getFileOfLocation(location))));

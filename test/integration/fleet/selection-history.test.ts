@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCli } from "../../support/cli";
-import { startHook } from "../../support/hook";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
+import { CHECK_NAMES } from "../../../provider/commands/doctor/run-checks";
 import { startSandbox } from "../../../provider/sandbox";
 import { createTestDirectory } from "../../support/test-directory";
 import { canary, Examination, KEY, serve, settings } from "./doctor-fixture";

@@ -5,9 +5,9 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
-import { Canary } from "../../support/canary";
+import type { Diagnosis } from "../../../provider/commands/doctor/run-checks";
 import { COMMAND } from "../../support/command-process";
+import { Canary } from "../../support/leak-canary";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory } from "../../support/test-directory";
 

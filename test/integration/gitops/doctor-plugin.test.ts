@@ -1,7 +1,7 @@
 import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check";
+import type { CheckContext, CheckOutcome } from "../../../provider/commands/doctor/check-outcome";
 import { pluginChecks } from "../../../provider/commands/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
 import { runEnvironment } from "../../support/run-environment";

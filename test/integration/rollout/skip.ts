@@ -5,7 +5,7 @@ import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { readRolloutDetails } from "../../../provider/rollout/history/rollout-details";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { readLastApplied } from "../../../provider/rollout/journal/last-applied";
-import { endSkips, listSkips, readActiveSkips, skipTenants } from "../../../provider/rollout/journal/skips";
+import { endSkips, listSkips, readActiveSkips, skipTenants } from "../../../provider/rollout/journal/tenant-skips";
 import { buildRolloutLock } from "../../../provider/rollout/locks/build-rollout-lock";
 import { getPlanSignatures } from "../../../provider/rollout/locks/change-signature";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";

@@ -9,8 +9,8 @@ import type { StackMarker } from "../../../provider/rollout/model/stack-marker";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import { buildTenantIdentity, shrinkIdentity, type TenantIdentity } from "../../../provider/settings/tenant-identity";
-import { click } from "../../support/console";
 import { openFleetJournal } from "../../support/rollout-fixtures";
+import { click } from "../../support/tenant-console";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 

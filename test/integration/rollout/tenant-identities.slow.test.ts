@@ -9,9 +9,9 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { buildDomainFingerprint, collectMailDomains } from "../../../provider/settings/mail-domains";
 import type { TenantIdentity } from "../../../provider/settings/tenant-identity";
 import { type CliResult, runCli } from "../../support/cli";
-import { click } from "../../support/console";
 import { type FleetJournal, openFleetJournal } from "../../support/rollout-fixtures";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { click } from "../../support/tenant-console";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { chiefOf } from "../../support/two-tenants";
 

@@ -1,4 +1,4 @@
-import { UNLIMITED_REQUESTS } from "../../../provider/client/request-limiter";
+import { UNLIMITED_REQUESTS } from "../../../provider/client/rate-limiter";
 import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { runRollout } from "../../../provider/rollout/execution/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";

@@ -12,9 +12,9 @@ import type {
 } from "../../../provider/fleet/status/status-schema";
 import type { NotificationSettings } from "../../../provider/rollout/model/notification-settings";
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
-import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
+import { startHook } from "../../support/webhook-receiver";
 
 let directory: TestDirectory;
 let file: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { collectEvidence } from "../../../provider/plan/evidence";
-import { evidenceBaseOf } from "../../support/evidence-base";
+import { evidenceBaseOf } from "../../support/mail-history";
 import { countsOf } from "../../support/named-counts";
 
 describe("evidence", () => {

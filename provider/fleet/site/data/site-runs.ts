@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonArray, jsonObject } from "../../../settings/json-fields";
+import { jsonArray, jsonObject } from "../../../settings/json-schema-builders";
 import { omitUndefined } from "../../../settings/omit-undefined";
 import { type FleetStatus, SYNC_STATUSES, type TenantStatus } from "../../status/status-schema";
 
@@ -9,7 +9,7 @@ const count = z.int().min(0);
 
 const runSchema = jsonObject({
   format: z.literal(RUN_FORMAT),
-  /** The start of the reading (ISO 8601, UTC). */
+  /** The start of the read (ISO 8601, UTC). */
   at: z.iso.datetime(),
   tenants: count,
   syncStatuses: z.partialRecord(z.enum(SYNC_STATUSES), count).readonly(),
@@ -38,9 +38,9 @@ interface UnselectedStacks {
 }
 
 /**
- * Extracts the results to store from a reading.
+ * Extracts the results to store from a fleet status.
  *
- * @param unselected the tenants of the targets file that the reading leaves out: they keep their last status. Default: none.
+ * @param unselected the tenants of the targets file that the read leaves out: they keep their last status. Default: none.
  */
 export function buildSiteRun({ at, tenants, ends, reviews }: FleetStatus, unselected?: UnselectedStacks): SiteRun {
   const unsyncedTenants = [

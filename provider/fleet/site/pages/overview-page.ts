@@ -9,7 +9,7 @@ import { renderBarTable, renderLineChart } from "./charts";
 import {
   NO_SCRIPT,
   type PageLayout,
-  renderListChoices,
+  renderListFilter,
   renderPage,
   renderSection,
   SYNC_STATUS_LABELS,
@@ -94,7 +94,7 @@ function renderTotals({ tenants, ends, reviews }: FleetStatus): Html {
 function renderSearch(): Html {
   return html`<form class="find" role="search"><label class="of" for="search">Find where a value is allowed or denied</label>
 <input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListChoices()}</div>
+<div class="filters">${renderListFilter()}</div>
 <p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;
 }
 

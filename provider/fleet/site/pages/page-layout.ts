@@ -90,7 +90,7 @@ export function renderSection(
 const MIN_ALL_TENANTS = 8;
 
 /** Renders a section on the page of its only tenant. */
-export function renderOwnSection({ name, points, hidden }: StatusSection): Html {
+export function renderTenantSection({ name, points, hidden }: StatusSection): Html {
   return renderPoints(name, points, hidden, () => undefined);
 }
 
@@ -112,7 +112,7 @@ function renderPoints(
 const MAX_TEXT_LENGTH = 1_000;
 
 /** Renders the choices of lists to show, for the page's script. */
-export function renderListChoices(...more: readonly FilterOption[]): Html {
+export function renderListFilter(...more: readonly FilterOption[]): Html {
   return renderFilterOptions("list", "List", [
     { id: "list-any", value: "", label: "All" },
     { id: "list-allow", value: "allow", label: "Allow" },

@@ -20,9 +20,9 @@ import { findStatusStart, type SiteRun } from "../data/site-runs";
 import {
   NO_SCRIPT,
   type PageLayout,
-  renderListChoices,
-  renderOwnSection,
+  renderListFilter,
   renderPage,
+  renderTenantSection,
   SYNC_STATUS_LABELS,
 } from "./page-layout";
 import { getRolloutPagePath, getTenantPagePath } from "./paths";
@@ -66,11 +66,11 @@ export function renderTenantPage(layout: PageLayout, page: TenantPageData): stri
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
 ${renderStatusBanner(SEVERITIES[tenant.syncStatus], capitalize(SYNC_STATUS_LABELS[tenant.syncStatus]), formatTenantHeadline(page))}
 <div class="card"><dl>${buildTenantFacts(tenant).map(([label, text]) => html`<dt>${label}</dt><dd>${renderHtmlText(text)}</dd>`)}</dl></div>
-${buildStatusView(tenantStatus).sections.map(renderOwnSection)}
+${buildStatusView(tenantStatus).sections.map(renderTenantSection)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${renderListChoices({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
+<div class="filters">${renderListFilter({ id: "list-odd", value: "odd", label: "Different from the files" })}</div>
 <p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${renderMailNote(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",

@@ -5,8 +5,8 @@ import type { Suggestion, SuggestOptions } from "../../../../provider/commands/s
 import { editAndValidateFiles } from "../../../../provider/files/edit-files";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/mail-history";
 
 const TODAY = "2026-11-21";
 

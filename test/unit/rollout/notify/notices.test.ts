@@ -7,10 +7,10 @@ import { buildNoticeBody } from "../../../../provider/rollout/notify/notice-body
 import { Notifier } from "../../../../provider/rollout/notify/notifier";
 import { getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../../../provider/rollout/notify/receivers";
 import { RolloutNotifier } from "../../../../provider/rollout/notify/rollout-notifier";
-import { startHook } from "../../../support/hook";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
 import { VirtualTime } from "../../../support/virtual-time";
+import { startHook } from "../../../support/webhook-receiver";
 
 const never = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RolloutCommands } from "../../../../provider/rollout/model/rollout-commands";
 import type { RolloutReport, TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
-import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { ChangeTally } from "../../../../provider/rollout/report/shared-changes";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { countsOf, rollouts } from "../../../support/rollouts";
 
