@@ -32,7 +32,7 @@ interface Read {
   readonly tenants: readonly {
     readonly name: string;
     readonly syncStatus: string;
-    readonly unread: readonly { readonly code: string; readonly message: string }[];
+    readonly readErrors: readonly { readonly code: string; readonly message: string }[];
     readonly error?: { readonly code: string; readonly message: string };
   }[];
 }
@@ -222,9 +222,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, ...args);
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const unread = tenants.filter((tenant) => tenant.unread.length > 0);
+      const unread = tenants.filter((tenant) => tenant.readErrors.length > 0);
       expect(unread.map(({ name }) => name)).toEqual(wrong);
-      expect(unread[0]?.unread[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
+      expect(unread[0]?.readErrors[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
     });
 
     it("is reported by site", async () => {
@@ -312,7 +312,7 @@ it("recognizes an unknown tenant's key by its VIPs", async () => {
   const { code, stdout } = await fleet.run(keys, ...args);
   const { tenants, isComplete } = JSON.parse(stdout) as Read;
   expect([code, isComplete]).toEqual([1, false]);
-  expect(tenants[0]?.unread[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
+  expect(tenants[0]?.readErrors[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
   const own = await fleet.run({}, ...args);
   expect(own.code).toBe(2);
 });
