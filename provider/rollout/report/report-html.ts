@@ -101,7 +101,7 @@ function renderAdviceHtml({ advice: steps }: RolloutReport): Html | undefined {
 function renderSkippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
   if (skipped.length === 0) return undefined;
   const hiddenCount = skipped.length - MAX_DETAILED;
-  return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="loosened">${skipped
+  return html`<section><h2>Skipped <span class="n">${formatNumber(skipped.length)}</span></h2><ul class="overrides">${skipped
     .slice(0, MAX_DETAILED)
     .map(
       (skippedTenant) => html`<li>${renderHtmlText(formatSkippedTenant(skippedTenant))}</li>`,
@@ -112,7 +112,7 @@ function renderOverridesHtml({ tenants }: RolloutReport): Html | undefined {
   const overrides = groupOverrides(tenants);
   if (overrides.length === 0) return undefined;
   const hiddenCount = overrides.length - MAX_DETAILED;
-  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="loosened">${overrides
+  return html`<section><h2>${OVERRIDES_HEADING} <span class="n">${formatNumber(overrides.length)}</span></h2><ul class="overrides">${overrides
     .slice(0, MAX_DETAILED)
     .map(
       (override) => html`<li>${renderHtmlText(formatOverride(override))}</li>`,

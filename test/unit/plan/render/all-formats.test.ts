@@ -46,7 +46,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
 
   it("shows a policy override before the changes", () => {
     const finding = {
-      code: "loosened",
+      code: "override",
       level: "note",
       message: "`policy.maxDays` is 90 here, which is looser than 30",
       place: { file: "settings/acme.yaml", line: 4, column: 3 },
