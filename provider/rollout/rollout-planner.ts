@@ -281,7 +281,7 @@ function addReplaced({ groups }: SameTenantError, replaced: Map<string, string>,
       const reason =
         mismatch === undefined
           ? `its key belongs to ${owners.length > 0 ? "the tenant of" : "the same tenant as the key of"} ${names}`
-          : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.why}`;
+          : `${formatDifferentTenantReason(mismatch.rollout)}: ${mismatch.reason}`;
       replaced.set(stack, reason);
       if (targets.length > 1 && owners.length === 0) undecided.add(stack);
     }
