@@ -168,7 +168,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(planned.code, planned.stderr + planned.stdout).toBe(code);
     const destroyed = await fleet.run(["tenant", "remove", "held", "--destroy", "--database", file]);
     const status = await fleet.run(["fleet", "status", "--only", "held", "--database", file, "--format", "json"]);
-    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.syncStatus === "key-wrong").toBe(code === 3);
+    expect((JSON.parse(status.stdout) as FleetStatus).tenants[0]?.syncStatus === "wrong-key").toBe(code === 3);
     expect(destroyed.code, destroyed.stderr + destroyed.stdout).toBe(code);
   });
 

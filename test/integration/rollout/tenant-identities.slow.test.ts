@@ -210,9 +210,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "key-wrong");
+      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "wrong-key");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
-      for (const { syncStatus } of tenants) expect(["key-wrong", "in-sync"]).toContain(syncStatus);
+      for (const { syncStatus } of tenants) expect(["wrong-key", "in-sync"]).toContain(syncStatus);
       expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
       expect(fleet.requests).toEqual(plain);
     });
@@ -250,7 +250,7 @@ describe("tenants without VIPs", () => {
     expect(
       (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
     ).toEqual([
-      ["acme", "key-wrong", "ERR_OTHER_TENANT"],
+      ["acme", "wrong-key", "ERR_OTHER_TENANT"],
       ["globex", "in-sync", undefined],
       ["hooli", "in-sync", undefined],
     ]);

@@ -65,7 +65,7 @@ ${renderFailures(report, links)}${renderSkipped(report)}
 ${renderRolloutChanges(details, links)}
 ${renderUnreverted(report, links)}
 ${renderTenants(report, links)}
-<section><h2>Timeline</h2><ul class="log">${details.happened.map((one) => {
+<section><h2>Timeline</h2><ul class="log">${details.milestones.map((one) => {
       const { label, text } = buildEventLine(one);
       return html`<li><time>${label}</time> <span>${renderHtmlText(text)}</span></li>`;
     })}</ul></section>`,
@@ -75,7 +75,7 @@ ${renderTenants(report, links)}
 function buildRolloutFacts(details: RolloutDetails): readonly (readonly [label: string, words: SafeText])[] {
   const { report, today } = details;
   const durationMs = getElapsedMs(report.startedAt, report.finishedAt);
-  const [commit, by, [task]] = [describeCommit(details), getPlanAuthor(details), describeRolloutMode(report.task)];
+  const [commit, by, [task]] = [describeCommit(details), getPlanAuthor(details), describeRolloutMode(report.mode)];
   const facts: readonly (readonly [label: string, words: SafeText | undefined])[] = [
     ["Begun", describeStart(details)],
     ["Finished", report.finishedAt === undefined ? undefined : formatMinute(report.finishedAt)],

@@ -38,7 +38,7 @@ describe.each(Object.keys(FORMATS))("plan as %s", (name) => {
   });
 
   it("shows an accepted risk with its reason", () => {
-    const change: PlanChange = { ...first, alarm: "accepted", accepted: "Their incident is over" };
+    const change: PlanChange = { ...first, alarm: "accepted", acceptedRiskReason: "Their incident is over" };
     const text = rendered({ ...emptyPlan, changes: [change] });
     expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
     expect(text).toContain("Their incident is over");
