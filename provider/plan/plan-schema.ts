@@ -33,7 +33,7 @@ export const planEntryStateSchema = jsonObject({
   ...entryStateShape,
   createdBy: jsonTextField("The person who created it, according to the service.").exactOptional(),
   createdAt: jsonTextField("When it was created, according to the service.").exactOptional(),
-}).meta({ id: "Standing", description: "The current or future state of an entry or VIP." });
+}).meta({ id: "EntryState", description: "The current or future state of an entry or VIP." });
 
 export type PlanEntryState = z.infer<typeof planEntryStateSchema>;
 

@@ -47,7 +47,7 @@ export const reviewSchema = jsonObject({
   limitations: jsonArray(z.string(), "Sources that were not read, or don't report it: a printable sentence each."),
 }).meta({
   title: "Email security review",
-  description: "The tenant's settings that need a look, as `email-security review` writes them as JSON.",
+  description: "The tenant's settings to review, as `email-security review` writes them as JSON.",
 });
 
 export type ReviewReport = z.infer<typeof reviewSchema>;

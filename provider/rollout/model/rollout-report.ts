@@ -41,7 +41,7 @@ export const rolloutStateSchema = z
 export type RolloutState = z.infer<typeof rolloutStateSchema>;
 
 const advice = jsonObject({
-  reason: jsonTextField("Its purpose, as a sentence."),
+  reason: jsonTextField("Why or when to take the step, as a sentence."),
   command: jsonTextField("A shell command.").exactOptional(),
 });
 
@@ -130,7 +130,7 @@ const tenant = jsonObject({
   }),
   unreverted: jsonArray(
     z.string(),
-    "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a task, with the reason.",
+    "Elements that stay unchanged: for a rollback, those that somebody changed after the rollout; for a rollout in another mode, with the reason.",
   ).exactOptional(),
   drift: jsonArray(
     z.string(),
@@ -185,7 +185,7 @@ export const reportSchema = jsonObject({
   id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
   source: jsonTextField("The targets file, as it was named."),
   state: rolloutStateSchema,
-  isActive: z.boolean().describe("Whether somebody is at it now."),
+  isActive: z.boolean().describe("Whether a run is in progress now."),
   reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
   waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
   advice: jsonArray(advice, "The next step; empty when all is done."),

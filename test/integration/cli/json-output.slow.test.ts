@@ -58,9 +58,6 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
 /** Commands that need the engine. They print with the same functions as `rollout`. */
 const WITH_ENGINE = ["rollout resume", "rollout rollback"];
 
-/** Commands that need sources. Their own tests read their JSON. */
-const WITH_SOURCES = ["sync"];
-
 const WITH_JSON: readonly string[] = (() => {
   const paths: string[] = [];
   forEachCommand(createProgram(), (command) => {
@@ -82,7 +79,7 @@ async function run(path: string, ...options: string[]) {
 
 describe.runIf(hasShell)("--format json", () => {
   it("is tested for every command that supports it", () => {
-    expect([...Object.keys(RUNS), ...WITH_ENGINE, ...WITH_SOURCES].sort()).toEqual([...WITH_JSON].sort());
+    expect([...Object.keys(RUNS), ...WITH_ENGINE].sort()).toEqual([...WITH_JSON].sort());
   });
 
   it.each(Object.keys(RUNS))("prints %s as one document and nothing else", async (path) => {
