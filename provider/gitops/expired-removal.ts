@@ -121,7 +121,9 @@ export function buildExpiredRemoval(
     if (reason === undefined) toRemove.push(declaration);
     else if (
       isDeclaredByStack(declaration, known) ||
-      fullPlan.expired.some((expiredItem) => expiredItem.stays && getChangeId(expiredItem) === getChangeId(declaration))
+      fullPlan.expired.some(
+        (expiredItem) => expiredItem.isKept && getChangeId(expiredItem) === getChangeId(declaration),
+      )
     ) {
       remaining.push({
         key: declaration.key,
@@ -158,7 +160,7 @@ export function buildExpiredRemoval(
       expired: fullPlan.expired.filter((declaration) => removedIds.has(getChangeId(declaration))),
       counts: { ...fullPlan.counts, added: 0, changed: 0, removed: changes.length, unmanaged: 0 },
     },
-    only: { what: "expired", removes: toRemove.map(({ kind, key }) => ({ kind, key })) },
+    only: { reason: "expired", removes: toRemove.map(({ kind, key }) => ({ kind, key })) },
     targets,
     retained: remaining,
     pending: fullPlan.changes.length - changes.length,

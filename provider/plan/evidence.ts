@@ -152,17 +152,17 @@ function countEvidence(
   }
   for (const { verdict } of reports) reportVerdicts.add(verdict);
   const lastThreat = getLatestTime(threats.map(({ detectedAt }) => detectedAt));
-  const lastReport = getLatestTime(reports.map(({ time }) => time));
+  const lastReportAt = getLatestTime(reports.map(({ time }) => time));
   return {
     applies: true,
     threats: threats.length,
     verdicts: verdicts.getCounts(),
     actions: actions.getCounts(),
-    ...(lastThreat === undefined ? {} : { last: lastThreat }),
+    ...(lastThreat === undefined ? {} : { lastThreatAt: lastThreat }),
     ...countRecipients(recipients, vips),
     reports: reports.length,
     reportVerdicts: reportVerdicts.getCounts(),
-    ...(lastReport === undefined ? {} : { lastReport }),
+    ...(lastReportAt === undefined ? {} : { lastReportAt }),
     senders: senders.size <= MAX_SENDERS ? senders.getCounts() : [],
     senderCount: senders.size,
   };

@@ -292,11 +292,11 @@ export class ListComparison {
     reason: string,
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
-    const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
+    const acceptedRiskReason = expired?.kind === "entry" ? expired.acceptRisk : undefined;
     const changeText = describeExternalChange(list, key, row);
     const fields = {
       reason: changeText === undefined ? reason : `${reason}; ${changeText}`,
-      ...omitUndefined({ place: expired?.location ?? list.location, accepted }),
+      ...omitUndefined({ place: expired?.location ?? list.location, acceptedRiskReason }),
     };
     if (!isEntryRow(row)) {
       this.#accountedRows.add(row);

@@ -33,14 +33,14 @@ export async function describeConflictingRollout(
         ? `was stopped. ${reason}`
         : "was interrupted.";
   const advice: readonly Advice[] = isLocked
-    ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
+    ? [{ reason: "Wait for it, or stop it:", command: commands.stop(id) }]
     : [
         ...(await getRolloutAdvice(journal, await journal.getRollout(id), isLocked, commands)),
-        { why: "Or abandon it:", command: commands.abandon(id) },
+        { reason: "Or abandon it:", command: commands.abandon(id) },
       ];
   return [
     `The rollout ${id} has not changed these stacks yet (${stackNames}), and ${status.trim()}`,
-    advice.map(({ why, command }) => (command === undefined ? why : `${why} \`${command}\`.`)).join(" "),
+    advice.map(({ reason, command }) => (command === undefined ? reason : `${reason} \`${command}\`.`)).join(" "),
   ];
 }
 

@@ -91,7 +91,7 @@ export class RolloutRun {
       if (record.spec.prunedAtMs !== undefined) {
         throw new RolloutError(
           "ERR_ROLLOUT_PRUNED",
-          `The rollout ${id} was pruned: its files and plans were removed. Nothing was changed. Start a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
+          `The rollout ${id} was pruned: its files and plans were removed. Nothing was changed. Start a new one: \`${commands.plan(record.spec.source, [], record.spec.mode)}\``,
         );
       }
       const recordedTargets = (await journal.listTenants(id)).map(({ target }) => target);

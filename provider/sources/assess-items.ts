@@ -2,6 +2,7 @@ import { type EntryValue, parseMailbox } from "../settings/entry-value";
 import { isPublicSuffix, type OwnDomains } from "../settings/own-domains";
 import { refang } from "../settings/refang";
 import { findEntryRisks, RISKS } from "../settings/risk";
+import { isPopularDomain } from "./popular-domains";
 import { ItemCounter } from "./skipped-items";
 import type { SkippedItems, SourceItem } from "./source-content";
 import type { SourceSection } from "./source-file";
@@ -93,5 +94,7 @@ function findRejection(
   if (entryType === "email_address" && vips.has(value)) return "is the mailbox of a VIP";
   if (entryType === "domain" && isPublicSuffix(value))
     return "is a public suffix, under which anyone can have a domain";
+  if (list === "deny" && entryType === "domain" && isPopularDomain(value.replace(/^www\./, "")))
+    return "is a popular domain, from which nearly every organization receives mail";
   return undefined;
 }

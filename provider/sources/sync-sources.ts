@@ -345,7 +345,7 @@ function buildEmptyReport({ name, source, file, location }: SourceTarget): Sourc
     outcome: "unchanged",
     elements: 0,
     added: [],
-    left: [],
+    departed: [],
     returned: [],
     removed: [],
     renewed: 0,

@@ -8,6 +8,7 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
+import type { SyncReport } from "../../provider/sources/sync-report";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import {
@@ -182,12 +183,31 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     const environment = {
       ...runEnvironment(),
       EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
+      EMAIL_SECURITY_SOURCES:
+        "entra=https://127.0.0.1:1/ workspace=https://127.0.0.1:1/ corporate=ldaps://127.0.0.1:1/",
+      EMAIL_SECURITY_SOURCE_CORPORATE_USER: "cn=sync",
+      EMAIL_SECURITY_SOURCE_CORPORATE_PASSWORD: "none",
     };
     const run = createCli(directory.path, environment, join(installed, "dist/commands/main.js"));
+    await writeFile(
+      join(directory.path, "sources.yaml"),
+      `version: 1
+sources:
+  entra: { kind: microsoft-graph, group: Executives, into: vips }
+  workspace: { kind: google-directory, group: executives@acme.example, into: vips }
+  corporate: { kind: ldap, url: "ldaps://127.0.0.1:1", base: "dc=acme,dc=example", group: Executives, into: vips }
+`,
+    );
 
     const wanted: Record<string, string> = {};
-    const matches = [...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm)];
-    expect(matches).toHaveLength(1);
+    const { stderr } = await run("rollout");
+    expect(stderr).toContain("[ERR_MISSING_PACKAGE]");
+    const report: SyncReport = JSON.parse((await run("sync", "sources.yaml", "--format", "json")).stdout);
+    const problems = report.sources.map(({ problem }) => problem);
+    expect(problems.map((problem) => problem?.code)).toEqual(Array(3).fill("ERR_MISSING_PACKAGE"));
+    const messages = [stderr, ...problems.map((problem) => problem?.message)].join("\n");
+    const matches = [...messages.matchAll(/`npm install ([^`]*)`/g)];
+    expect(matches).toHaveLength(4);
     for (const [, list = ""] of matches) {
       for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g)) wanted[name] = range;
     }
@@ -198,6 +218,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
     for (const verb of ["rollout", "worker"]) {
       expect((await run(verb)).stderr).toMatch(/^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/);
     }
+    expect((await run("sync", "sources.yaml", "--format", "json")).stdout).not.toContain("ERR_MISSING_PACKAGE");
     const { stdout } = await run("doctor");
     expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
   });

@@ -165,7 +165,7 @@ export class JournalModelTest {
     const { id, virtual, claims } = chosen;
     const journal = this.#journal;
     const all = [...virtual.tenants.values()];
-    const open = all.filter(({ state }) => state === "released" || state === "running");
+    const open = all.filter(({ state }) => state === "queued" || state === "running");
     const taken = claims.filter(({ job, attempt }) => {
       const tenant = virtual.tenants.get(job.tenant);
       return tenant?.state === "running" && tenant.attempt > attempt;
@@ -181,11 +181,11 @@ export class JournalModelTest {
       case "step":
         return this.#step(chosen) ?? this.#choose({ ...WORK, which, other }, chosen);
       case "work": {
-        const released = pick(
-          open.filter(({ state }) => state === "released"),
+        const queued = pick(
+          open.filter(({ state }) => state === "queued"),
           which,
         );
-        if (released !== undefined) return this.#begin(chosen, released, 0);
+        if (queued !== undefined) return this.#begin(chosen, queued, 0);
         const under = claims.filter(({ job, attempt }) => virtual.tenants.get(job.tenant)?.attempt === attempt);
         return finish(under.findLast(({ job }) => virtual.tenants.get(job.tenant)?.state === "running"));
       }

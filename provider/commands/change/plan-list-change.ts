@@ -16,9 +16,9 @@ import {
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { omitUndefined } from "../../settings/omit-undefined";
 import type { RefangedValue } from "../../settings/refang";
-import { quoteShellWord } from "../../settings/shell-word";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { excerpt, quote } from "../../settings/text";
 import { addArticle, DeclarationIndex, formatDeclaration, getDeclarationValue } from "./declaration-index";
+import { formatAlternatives } from "./edit-alternatives";
 import { formatExpiry, getComparableExpiry } from "./format-expiry";
 
 export interface ListChangePlan {
@@ -222,35 +222,18 @@ class ListChangePlanner implements ListChangePlan {
       !this.#isOwn(item) ||
       (includedLocation !== undefined && change.action !== "extend" && change.action !== "keep")
     ) {
-      this.rejections.push(this.#formatAlternatives(change, item));
+      this.rejections.push(formatAlternatives(this.#settings, change, item));
       return undefined;
     }
     return item;
-  }
-
-  /** An included file affects other tenants too, so this suggests alternatives. */
-  #formatAlternatives(change: Exclude<ListChange, { action: "add" }>, item: DeclaredItem): string {
-    const section = getSection(item);
-    const [rootFile = this.#settings.file] = this.#settings.files;
-    const name = excerpt(getDeclarationValue(item), 300);
-    const place = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, this.#settings)) ?? item.location;
-    const command = buildCommandInFile(change, item, place.file);
-    const includedFileAdvice = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
-    const expires = change.metadata.expires;
-    const ownFileAdvice =
-      change.action === "keep"
-        ? `declare it in ${quote(rootFile, 300)} too, with its own \`reviewed\`, for this tenant only`
-        : change.action === "extend"
-          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${expires === undefined ? "" : `, expires: ${expires}`} }\` under \`${section}:\` in ${quote(rootFile, 300)}, for this tenant only`
-          : `write \`remove: {${section}: [${name}]}\` in ${quote(rootFile, 300)}, for this tenant only${change.action === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
-    return `the ${formatDeclaration(item)} is in an included file (${formatLineLocation(place)}); either ${includedFileAdvice}, for all tenants that include it, or ${ownFileAdvice}`;
   }
 
   #formatMoveAdvice(existing: DeclaredItem, section: SectionName): string {
     const name = excerpt(getDeclarationValue(existing), 300);
     return this.#isOwn(existing)
       ? `\`email-security move ${name} --to ${getListName(section)}\` moves it`
-      : this.#formatAlternatives(
+      : formatAlternatives(
+          this.#settings,
           { action: "move", to: section as "allow" | "deny", values: [], metadata: {} },
           existing,
         );
@@ -348,34 +331,6 @@ function formatFirstDeclarations(entries: readonly DeclaredItem[]): string {
   const more = entries.length - MAX_LISTED_ENTRIES;
   const texts = entries.slice(0, MAX_LISTED_ENTRIES).map((item) => `the ${formatDeclaration(item)}`);
   return `${texts.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
-}
-
-/** Returns the command that makes the same change in the declaring file. Undefined if the file name can't be shown safely. */
-function buildCommandInFile(
-  change: Exclude<ListChange, { action: "add" }>,
-  item: DeclaredItem,
-  file: string,
-): string | undefined {
-  const { expires } = change.metadata;
-  const words = [
-    "email-security",
-    ...getSubcommand(change),
-    getDeclarationValue(item),
-    ...(change.action === "move" ? ["--to", change.to] : []),
-    ...(change.action !== "move" && change.section !== undefined ? ["--list", getListName(change.section)] : []),
-    ...(change.scope === undefined ? [] : ["--scope", change.scope]),
-    ...(expires === undefined ? [] : ["--for", expires]),
-    ...("reviewed" in change && change.reviewed?.reason !== undefined ? ["--reason", change.reviewed.reason] : []),
-    "--file",
-    file.startsWith("-") ? `./${file}` : file,
-  ].map(quoteShellWord);
-  const command = words.join(" ");
-  return sanitizeLine(command) === command ? command : undefined;
-}
-
-function getSubcommand(change: Exclude<ListChange, { action: "add" }>): string[] {
-  if (change.action !== "keep" && !("reviewed" in change)) return [change.action];
-  return ["review", change.action === "remove" ? "drop" : change.action];
 }
 
 function buildElement(

@@ -5,9 +5,9 @@ export type CheckStatus = "ok" | "warn" | "fail" | "skipped";
 
 /** The outcome of one check. */
 export interface CheckOutcome {
-  readonly health: CheckStatus;
+  readonly status: CheckStatus;
   /** Describes the finding in a sentence, without advice. */
-  readonly found: string;
+  readonly result: string;
   /** Says what to do. Undefined if no action is needed. */
   readonly advice?: string;
 }
@@ -38,15 +38,15 @@ export interface CheckContext {
   probeService(): Promise<ServiceProbe>;
 }
 
-export const ok = (message: string): CheckOutcome => ({ health: "ok", found: message });
+export const ok = (message: string): CheckOutcome => ({ status: "ok", result: message });
 export const warn = (message: string, advice: string): CheckOutcome => ({
-  health: "warn",
-  found: message,
+  status: "warn",
+  result: message,
   advice,
 });
 export const fail = (message: string, advice: string): CheckOutcome => ({
-  health: "fail",
-  found: message,
+  status: "fail",
+  result: message,
   advice,
 });
-export const skipped = (message: string): CheckOutcome => ({ health: "skipped", found: message });
+export const skipped = (message: string): CheckOutcome => ({ status: "skipped", result: message });

@@ -57,7 +57,7 @@ async function runDoctorCommand(
     // Print each result at once, because a check may be slow.
     if (terminalOutput !== undefined) process.stdout.write(formatDiagnosis(diagnosis, getTextTarget("stdout")));
   }
-  const isHealthy = diagnoses.every(({ health }) => health !== "fail");
+  const isHealthy = diagnoses.every(({ status }) => status !== "fail");
   await writeOutputs(
     outputs.filter((output) => output !== terminalOutput),
     {
@@ -74,10 +74,10 @@ const STATUS_COLORS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim"
 
 const INDENT = " ".repeat(21);
 
-function formatDiagnosis({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
-  const label = STATUS_LABELS[health].padEnd(6);
-  const styledLabel = target.color ? styleText(STATUS_COLORS[health], label, { validateStream: false }) : label;
-  const firstLine = `${styledLabel}${check.padEnd(15)}${wrapForTerminal(INDENT + sanitizeMultiline(found), target).slice(INDENT.length)}`;
+function formatDiagnosis({ check, status, result, advice }: Diagnosis, target: TextTarget): string {
+  const label = STATUS_LABELS[status].padEnd(6);
+  const styledLabel = target.color ? styleText(STATUS_COLORS[status], label, { validateStream: false }) : label;
+  const firstLine = `${styledLabel}${check.padEnd(15)}${wrapForTerminal(INDENT + sanitizeMultiline(result), target).slice(INDENT.length)}`;
   if (advice === undefined) return `${firstLine}\n`;
   // Lines to paste into a file keep their format, below the sentence.
   const [firstAdvice = "", ...moreAdvice] = sanitizeMultiline(advice).split("\n");

@@ -77,7 +77,7 @@ function describeEngine({ version, source, directory }: Engine): CheckOutcome {
   if (source === "path") return result;
   return {
     ...result,
-    found: `${result.found}, in ${sanitizeLine(directory)}`,
+    result: `${result.result}, in ${sanitizeLine(directory)}`,
     advice: `It is not on PATH. To run \`pulumi\` yourself:\n${formatPathCommand(directory)}`,
   };
 }

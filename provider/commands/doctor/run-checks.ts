@@ -60,11 +60,11 @@ export async function* runChecks(options: DoctorOptions): AsyncGenerator<Diagnos
     const cause = needs.map((requirement) => failureCauses.get(requirement)).find((failure) => failure !== undefined);
     if (cause !== undefined) {
       failureCauses.set(name, cause);
-      yield { check: name, health: "skipped", found: `not checked, because ${cause} failed` };
+      yield { check: name, status: "skipped", result: `not checked, because ${cause} failed` };
       continue;
     }
     const result = await run(context);
-    if (result.health === "fail") failureCauses.set(name, name);
+    if (result.status === "fail") failureCauses.set(name, name);
     yield { check: name, ...result };
   }
 }

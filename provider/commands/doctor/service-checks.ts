@@ -168,10 +168,10 @@ function createReadCheck(
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const result = describeRequestFailure(error, subject, getEndpointPathHint(client.baseUrl));
-      return onlyForCommand === undefined || result.health === "warn"
+      return onlyForCommand === undefined || result.status === "warn"
         ? result
         : warn(
-            result.found,
+            result.result,
             `\`${onlyForCommand}\` continues without them, and reports it. ${result.advice ?? ""}`.trim(),
           );
     } finally {

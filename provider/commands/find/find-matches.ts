@@ -160,7 +160,7 @@ function getMatchState({ declared, inactive, actual }: FindSubject, hasFiles: bo
     if (actual.length === 0) return "missing";
     return actual.every((row) => isSameEntryState(row, declared)) ? "agrees" : "differs";
   }
-  if (actual.length > 0) return inactive.length > 0 ? "undeleted" : hasFiles ? "undeclared" : "present";
+  if (actual.length > 0) return inactive.length > 0 ? "pending-removal" : hasFiles ? "undeclared" : "present";
   return inactive.length > 0 ? "inactive" : "stack";
 }
 

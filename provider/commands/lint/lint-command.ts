@@ -104,7 +104,7 @@ async function runLintCommand(
         format: 1,
         findings,
         files,
-        tops: topLevelFiles,
+        topLevelFiles,
         counts: countByLevel(findings),
         approvals: counts,
       }),

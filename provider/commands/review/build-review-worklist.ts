@@ -76,7 +76,7 @@ export function buildReviewWorklist(
     const declaration = place === undefined ? undefined : byLocation.get(getLocationKey(place));
     const reasonKind = KIND_BY_SUGGESTION[kind];
     if (declaration === undefined || reasonKind === undefined) continue;
-    if (reasonKind === "ending" && endsBySync(declaration)) continue;
+    if (reasonKind === "expiring" && endsBySync(declaration)) continue;
     const isUnreviewed =
       reasonKind === "malicious"
         ? hasMailSinceReview(declaration, settings, tenantData, reasonKind)
@@ -99,7 +99,7 @@ export function buildReviewWorklist(
     const evidence = isAtTenant
       ? `It was declared until ${declaration.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
       : `It was declared until ${declaration.expires}, and its line does nothing any more.`;
-    addReason(declaration, { kind: "ended", evidence });
+    addReason(declaration, { kind: "expired", evidence });
   }
   const ownDomains = new OwnDomains(settings.ownDomains);
   for (const declaration of allDeclared) {
@@ -128,8 +128,8 @@ export function buildReviewWorklist(
   );
   return {
     items: [...declaredItems, ...items, ...targetedItems].sort(compareReviewItems),
-    unread: tenantData?.base.summary.missing.map((missing) => sanitizeLine(missing)) ?? [],
-    notKnown: [
+    missingEvidence: tenantData?.base.summary.missing.map((missing) => sanitizeLine(missing)) ?? [],
+    limitations: [
       ...describeReviewGaps(settings, tenantData),
       ...(targetedItems.length < MAX_TARGETED_MAILBOXES ? [] : [MORE_TARGETED_NOTE]),
     ],
@@ -145,7 +145,7 @@ const MORE_TARGETED_NOTE = `Of targeted people who are no VIPs, the ${MAX_TARGET
 
 const KIND_BY_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
   "malicious-allow": "malicious",
-  "expiring-allow": "ending",
+  "expiring-allow": "expiring",
   shadowed: "shadowed",
 };
 
@@ -160,7 +160,7 @@ function findExpiringReason({ expires }: Declaration, today: string, withinDays:
   const days = Math.round((Date.parse(expires) - Date.parse(today)) / DAY_MS);
   if (days > withinDays) return undefined;
   const dueText = days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
-  return { kind: "ending", evidence: `It ends on ${expires}, ${dueText}. Without a change it ends.` };
+  return { kind: "expiring", evidence: `It expires on ${expires}, ${dueText}.` };
 }
 
 function buildReviewItem(declaration: Declaration, settings: Settings): Omit<ReviewItem, "reasons"> {

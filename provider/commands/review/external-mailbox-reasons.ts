@@ -17,7 +17,7 @@ export function findExternalOwnerReason(
 ): ReviewReason | undefined {
   if (owner === undefined || !isExternalMailbox(owner, ownDomains)) return undefined;
   return {
-    kind: "owner",
+    kind: "external-owner",
     evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
@@ -28,7 +28,7 @@ export function findExternalVipReason(
 ): ReviewReason | undefined {
   if (declaration.kind !== "vip" || !isExternalMailbox(declaration.email, ownDomains)) return undefined;
   return {
-    kind: "left",
+    kind: "departed",
     evidence: `The mailbox is in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
@@ -50,7 +50,7 @@ export function findDepartedVipReason({ key }: DeclaredVip, observed: ObservedSt
   if (!hasDirectory) return undefined;
   const evidence =
     "The service tells no name, job or department of it, as it does of others: it may have left the organization.";
-  return { kind: "left", evidence };
+  return { kind: "departed", evidence };
 }
 
 function isInDirectory({ full_name, job_title, department }: VipEmployeeRow): boolean {

@@ -75,8 +75,9 @@ async function runReviewCommand(fileArgument: string | undefined, options: Revie
   } as const;
   await writeOutputs(outputs, await createReviewRenderers(report));
   // Without this warning, a job would treat unread mail as reviewed.
-  if (review.unread.length > 0) console.error("warning: not all of the mail could be read; there may be more.");
-  return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
+  if (review.missingEvidence.length > 0)
+    console.error("warning: not all of the mail could be read; there may be more.");
+  return review.items.length === 0 && review.missingEvidence.length === 0 ? EXIT.clean : EXIT.changes;
 }
 
 async function createReviewRenderers(

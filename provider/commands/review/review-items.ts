@@ -4,7 +4,7 @@ import { REVIEW_KINDS } from "./review-kinds";
 import type { ReviewItem, ReviewReason, ReviewReport } from "./review-schema";
 
 /** The items to review, and what could not be read or checked. */
-export type Review = Pick<ReviewReport, "items" | "unread" | "notKnown">;
+export type Review = Pick<ReviewReport, "items" | "missingEvidence" | "limitations">;
 
 /** The tenant's actual state, and the evidence from its mail. */
 export interface TenantData {

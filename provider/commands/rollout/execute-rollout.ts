@@ -71,5 +71,5 @@ export function getExitCode(report: RolloutReport): ExitCode {
  * before, or their keys now open other tenants.
  */
 export function isPartial({ skipped = [] }: Pick<RolloutReport, "skipped">): boolean {
-  return skipped.some(({ by }) => by === undefined);
+  return skipped.some(({ skippedBy }) => skippedBy === undefined);
 }

@@ -124,7 +124,7 @@ async function runRolloutCommand(file: string, commandOptions: RolloutOptions, c
           onProgress: (count, total) => progress.reportPlanned(count, total),
           onMail: (count, total) => progress.reportMailRead(count, total),
           ...selection,
-          ...omitUndefined({ maxConcurrent, today, mail, task: mode }),
+          ...omitUndefined({ maxConcurrent, today, mail, mode }),
         });
       } finally {
         progress.end();

@@ -49,7 +49,7 @@ async function runResumeCommand(id: string | undefined, commandOptions: RolloutR
     const changedFiles = await rollouts.findChangedFiles(record);
     if (changedFiles.length > 0) {
       const shownFiles = changedFiles.slice(0, 5).join(", ");
-      const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
+      const newPlanCommand = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.mode)}\``;
       console.error(
         sanitizeMultiline(
           `Changed since the rollout was planned, and not used by it: ${shownFiles}${changedFiles.length > 5 ? ", …" : ""}. To apply them, ${

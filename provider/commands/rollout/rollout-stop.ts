@@ -63,11 +63,11 @@ async function runAbandonCommand(id: string | undefined, options: JournalOptions
     await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
     const adviceText = advice
-      .map(({ why, command }) => ` ${why}${command === undefined ? "" : ` \`${command}\``}`)
+      .map(({ reason, command }) => ` ${reason}${command === undefined ? "" : ` \`${command}\``}`)
       .join("");
     console.error(
       sanitizeMultiline(
-        `The rollout ${record.id} is abandoned. Its completed changes stay: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${adviceText}`,
+        `The rollout ${record.id} is abandoned. Its completed changes stay: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.queued + counts.running} not finished.${adviceText}`,
       ),
     );
     return EXIT.clean;

@@ -95,11 +95,15 @@ function checkPlanRunnable(
     printError("a blocker rejects the plan, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
+  const failures = waves.map(({ name, toleratedFailures, counts: { failed } }) => ({
+    name,
+    tolerated: toleratedFailures,
+    failed,
+  }));
   const exceeded = findExceededTolerances(failures, tolerated).map((name) => {
     const wave = waves.find((candidate) => candidate.name === name);
     const [failed, total] = wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
-    return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
+    return `${failed} of ${total} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.toleratedFailures ?? tolerated}`;
   });
   const fixAdvice = "Fix them, or leave them out with --except.";
   if (exceeded.length > 0) {

@@ -28,7 +28,7 @@ export function suggestMaliciousAllows(context: SuggestContext, allows: readonly
       value,
       action: isRemovable ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
       evidence: joinSentences(
-        isExpiryDate(expires) ? `It ends on ${expires}.` : "",
+        isExpiryDate(expires) ? `It expires on ${expires}.` : "",
         describeMail(context, context.getEvidence(entry)),
         acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
         isGlobalScope ? "" : `It lets in ${sanitizeLine(verdictScope)} alone.`,
@@ -57,7 +57,7 @@ export function suggestExpiringAllows(
       const name = sanitizeLine(entry.value);
       const commonFields = { kind: "expiring-allow", value: entry.value, place: entry.location } as const;
       const evidenceText = joinSentences(
-        `It ends on ${entry.expires}.`,
+        `It expires on ${entry.expires}.`,
         describeMail(context, evidence),
         context.formatIncludedNote(entry.location),
       );
@@ -65,7 +65,7 @@ export function suggestExpiringAllows(
         return {
           ...commonFields,
           action: `Decide whether the allow of ${name} goes on`,
-          evidence: joinSentences(evidenceText, "Without a change it ends."),
+          evidence: evidenceText,
           edits: [],
         };
       }

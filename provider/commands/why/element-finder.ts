@@ -103,7 +103,7 @@ export class ElementFinder {
             section: `${prefix}${section}` as ElementContent["section"],
             scope: typeof scope === "string" ? scope : DEFAULT_VERDICT_SCOPE,
             fields: Object.fromEntries(
-              Object.entries(rest).map(([key, fieldValue]) => [key, formatFieldValue(fieldValue)]),
+              Object.entries(rest).flatMap(([key, fieldValue]) => listFieldTexts(key, fieldValue)),
             ),
           },
         ];
@@ -164,6 +164,8 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function formatFieldValue(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** Returns the texts of a field by its path, such as `seen.last`. */
+function listFieldTexts(path: string, value: unknown): [path: string, text: string][] {
+  if (isMapping(value)) return Object.entries(value).flatMap(([key, item]) => listFieldTexts(`${path}.${key}`, item));
+  return [[path, typeof value === "string" ? value : JSON.stringify(value)]];
 }

@@ -60,7 +60,7 @@ export class SiteBuilder {
     unselectedStacks: ReadonlySet<string>,
   ): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.buildFleetEntries(status.tenants);
-    const earlierRuns = this.#directory.runs.filter(({ at }) => at < status.at);
+    const earlierRuns = this.#directory.runs.filter(({ readAt }) => readAt < status.readAt);
     const run = buildSiteRun(status, { run: earlierRuns.at(-1), stacks: unselectedStacks });
     const runs = [...earlierRuns, run];
     const files = generateSiteFiles({ status, entries, rollouts, runs, ages: this.#ages.counts });

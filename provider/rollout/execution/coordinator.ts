@@ -88,7 +88,7 @@ async function runSteps(
     const [unrecorded] = queue.unrecorded ?? [];
     if (unrecorded !== undefined) throw unrecorded;
     if (runState.state !== "running" || aborted.aborted) return runState.state;
-    const busy = runState.waves.reduce((total, { counts }) => total + counts.released + counts.running, 0);
+    const busy = runState.waves.reduce((total, { counts }) => total + counts.queued + counts.running, 0);
     const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
       await queue.drain();

@@ -239,7 +239,7 @@ export function buildStackMarker({
   const known = omitUndefined({ identity, acceptedSeq: isAccepted ? seq : marker?.acceptedSeq });
   // A stack without a marker, such as a new one, gets one even without a write, because nothing else identifies its
   // tenant.
-  if (spec.task === undefined && (isChanged || marker === undefined)) {
+  if (spec.mode === undefined && (isChanged || marker === undefined)) {
     return { ...source, at: new Date().toISOString(), ...known, ...(isChanged ? {} : { isUnchanged: true }) };
   }
   if (marker === undefined) return undefined;
@@ -336,12 +336,12 @@ async function buildStackLockedError(
 
 function buildNextCommands(
   id: string,
-  { source, rollsBack, task }: RolloutSpec,
+  { source, rollsBack, mode }: RolloutSpec,
   commands: RolloutCommands,
 ): NextCommands {
   return {
     resume: commands.resume(id),
-    newRollout: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
+    newRollout: rollsBack === undefined ? commands.plan(source, [], mode) : commands.rollback(rollsBack),
   };
 }
 

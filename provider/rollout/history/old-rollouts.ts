@@ -72,7 +72,7 @@ async function readChangesByStack(
   const changes = new Map<string, StackChange[]>();
   for (const record of records.toSorted(compareRollouts)) {
     const { id, spec } = record;
-    if (spec.task !== undefined) continue;
+    if (spec.mode !== undefined) continue;
     for (const row of rowsByRollout.get(id) ?? []) {
       const change = parseLaterChange(row, id, spec.rollsBack);
       if (change === undefined) continue;

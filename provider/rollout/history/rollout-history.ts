@@ -39,7 +39,7 @@ export async function readRolloutHistory(
       ...omitUndefined({ rolledBackBy: await findCompleteRollback(journal, record) }),
     });
   }
-  return { format: HISTORY_FORMAT, rollouts, older: matchingRecords.length - rollouts.length };
+  return { format: HISTORY_FORMAT, rollouts, omittedCount: matchingRecords.length - rollouts.length };
 }
 
 interface SelectedTenant {
@@ -80,7 +80,7 @@ function buildPastRollout(
   stack: string | undefined,
   isLocked: boolean,
 ): PastRollout {
-  const { source, origin, rollsBack, rollsBackTo, task, prunedAtMs } = spec;
+  const { source, origin, rollsBack, rollsBackTo, mode, prunedAtMs } = spec;
   const startedTenants = tenants.filter(
     ({ target, attempt }) => attempt > 0 && (stack === undefined || target.stack === stack),
   );
@@ -95,7 +95,7 @@ function buildPastRollout(
     ...{
       id,
       state,
-      isHeld: isLocked,
+      isActive: isLocked,
       source,
       digest,
       startedAt: formatIsoTime(startedAtMs),
@@ -110,12 +110,12 @@ function buildPastRollout(
       reason,
       rollsBack,
       rollsBackTo,
-      task,
+      mode,
       finishedAt: finishedAtMs === undefined ? undefined : formatIsoTime(finishedAtMs),
       prunedAt: prunedAtMs === undefined ? undefined : formatIsoTime(prunedAtMs),
-      by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
+      plannedBy: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
       revision: origin?.revision,
-      isChanged: origin?.isChanged,
+      hasUncommittedChanges: origin?.hasUncommittedChanges,
       tenantState: stack === undefined ? undefined : startedTenants[0]?.state,
     }),
   };

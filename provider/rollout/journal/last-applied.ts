@@ -92,7 +92,7 @@ export async function readLastApplied(
   const backendRecords = projectRecords.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
   // Rollouts that prune expired entries or revert drift bring no tenant to its files.
   const appliedRecords = new Map(
-    backendRecords.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
+    backendRecords.filter(({ spec }) => spec.mode === undefined).map((record) => [record.id, record]),
   );
   const excludedIds = records.filter(({ id }) => !appliedRecords.has(id)).map(({ id }) => id);
   const newestIds = [...appliedRecords.values()]
@@ -160,7 +160,7 @@ export async function readLastApplied(
     }
     stacks.set(stack, omitUndefined({ applied: appliedRollout, pending: pendingRollout }));
   }
-  for (const record of backendRecords.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
+  for (const record of backendRecords.filter(({ spec, state }) => spec.mode !== undefined && isOpenState(state))) {
     for (const [stack, nextRow] of await readWaitingStacks(database, record)) {
       stacks.set(stack, { pending: nextRow, ...stacks.get(stack) });
     }
@@ -214,7 +214,7 @@ async function readModeRows(
   backendRecords: readonly RolloutRecord[],
 ): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
   const tasks = backendRecords
-    .filter(({ spec }) => spec.task !== undefined)
+    .filter(({ spec }) => spec.mode !== undefined)
     .sort((one, other) => compareRollouts(other, one))
     .slice(0, NEWEST_ROLLOUTS);
   if (tasks.length === 0) return new Map();

@@ -52,7 +52,7 @@ export async function findRetryableRollouts(
       if (laterSpec === undefined || record?.project !== laterSpec.project || record.backend !== laterSpec.backend)
         return false;
       // A rollout that only prunes expired entries or reverts drift doesn't apply what another rollout failed to apply.
-      return laterSpec.task === undefined || laterSpec.task === record.task;
+      return laterSpec.mode === undefined || laterSpec.mode === record.mode;
     });
     // The data for a retry is gone.
     const isPruned = specs.get(id)?.prunedAtMs !== undefined;

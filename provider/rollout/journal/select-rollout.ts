@@ -64,7 +64,7 @@ function logPassedOver(
   const [newestPassedOver] = passedOver.filter(({ record }) => ACTION_RULES.rollback.isApplicable(record));
   if (newestPassedOver === undefined) return;
   const names = formatFirstItems(passedOver, ({ record: { id, spec } }) => {
-    const modeText = spec.rollsBack === undefined ? getModeOption(spec.task) : `rolls back ${spec.rollsBack}`;
+    const modeText = spec.rollsBack === undefined ? getModeOption(spec.mode) : `rolls back ${spec.rollsBack}`;
     return modeText === undefined ? id : `${id} (${modeText})`;
   });
   const matchText = match === undefined ? "" : `The selected rollout is ${match.id}. `;
@@ -101,7 +101,7 @@ export function isOpenRollout({ state }: RolloutRecord): boolean {
 
 /** Whether it applied changes that somebody made in the files. */
 function isSettingsRollout({ spec }: RolloutRecord): boolean {
-  return spec.rollsBack === undefined && spec.task === undefined;
+  return spec.rollsBack === undefined && spec.mode === undefined;
 }
 
 const ACTION_RULES: Readonly<Record<RolloutAction, ActionRule>> = {

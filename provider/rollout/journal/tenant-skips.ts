@@ -193,8 +193,8 @@ function parseSkipTarget(row: Row): { readonly name: string; readonly stack: str
   return { name: String(row["name"]), stack: String(row["stack"]) };
 }
 
-/** No worker has these tenants. `released` means available, but not yet taken. */
-const SKIPPABLE_STATES: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
+/** No worker has these tenants. `queued` means available, but not yet taken. */
+const SKIPPABLE_STATES: ReadonlySet<string> = new Set(["pending", "queued", "failed"]);
 
 /** Returns the next state of a tenant whose skip ended. A retry includes all failed tenants, so `failed` puts this one among them. */
 function getUnskippedState(row: Row, trigger: "now" | "pass gate" | "retry"): string {
@@ -240,7 +240,7 @@ async function markSkipped(
     tenant,
   ]);
   const wave = waves[Number(row["wave"])]?.name ?? "";
-  const event = { kind: "tenant-skipped", wave, tenant, reason, ...omitUndefined({ by }) } as const;
+  const event = { kind: "tenant-skipped", wave, tenant, reason, ...omitUndefined({ actor: by }) } as const;
   await appendEvent(transaction, id, event, nowMs);
 }
 

@@ -35,14 +35,14 @@ export async function buildRolloutLock(
     unreviewed: waves.flatMap((wave, index) =>
       findUnreviewedStacks(spec.waves[index], wave, tenants, index, createSkipLookup(spec.skipped)),
     ),
-    ...omitUndefined({ rolledBack, task: spec.task, seq: record.seq }),
+    ...omitUndefined({ rolledBack, mode: spec.mode, seq: record.seq }),
   };
 }
 
 const CLOSED_STATES: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
 
 function isPending({ state }: TenantRecord): boolean {
-  return state === "pending" || state === "released" || state === "running";
+  return state === "pending" || state === "queued" || state === "running";
 }
 
 const MAX_REASON_LENGTH = 300;

@@ -341,7 +341,7 @@ function computeRolloutDigest(
   targets: readonly Target[],
   digests: ReadonlyMap<string, string>,
 ): string {
-  const { project, waves, tolerated, services, backend, rollsBack, task } = spec;
+  const { project, waves, tolerated, services, backend, rollsBack, mode } = spec;
   const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, provider }) => [
     name,
     baseUrl,
@@ -352,7 +352,7 @@ function computeRolloutDigest(
     digests.get(name),
     ...(provider === undefined ? [] : [provider]),
   ]);
-  const taskParts = task === undefined ? [] : [task];
+  const taskParts = mode === undefined ? [] : [mode];
   return `r2-${hashJson([project, waves, tolerated, services, backend, rollsBack, tenants, ...taskParts])}`;
 }
 

@@ -31,7 +31,7 @@ export async function buildPlanningStoppedError(
   await journal.stop(id, reason);
   const report = await buildRolloutReport(journal, id, false, commands);
   const planCommand = getPlanCommand(report, commands);
-  const advice: Advice = { why: "After you fix the causes, plan again:", command: planCommand };
+  const advice: Advice = { reason: "After you fix the causes, plan again:", command: planCommand };
   const message = [
     ...formatCauses(failures),
     `That is more than the tolerance of ${exceededTolerances.join(", ")} allows, so planning ended: ${unplannedTargets.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
@@ -54,8 +54,8 @@ function buildNotPlanned({ name }: Target): PlannedTenant {
   };
 }
 
-function getPlanCommand({ source, rollsBack, task }: RolloutReport, commands: RolloutCommands): string {
-  return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
+function getPlanCommand({ source, rollsBack, mode }: RolloutReport, commands: RolloutCommands): string {
+  return rollsBack === undefined ? commands.plan(source, [], mode) : commands.rollback(rollsBack);
 }
 
 const MAX_CAUSES = 5;

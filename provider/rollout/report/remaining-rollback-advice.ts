@@ -46,14 +46,14 @@ export async function getRemainingRollbackAdvice(
   const advice: Advice[] = [];
   if (first !== undefined) {
     advice.push({
-      why: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
+      reason: `The rollout ${first.rollout} has changed ${quoteTenantNames(changedTenants)} since. To roll that one back first:`,
       command: commands.rollback(first.rollout),
     });
-  } else if (openCount > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
+  } else if (openCount > 0) advice.push({ reason: "To roll back the rest:", command: commands.rollback(id) });
   if (skipped.length > 0) {
     const [verb, pronoun] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
     advice.push({
-      why: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
+      reason: `${quoteTenantNames(skipped)} ${verb} skipped. To unskip ${pronoun}, before you roll back the rest:`,
       command: commands.unskip(
         skipped.map(({ name }) => name),
         spec.source,
@@ -61,9 +61,9 @@ export async function getRemainingRollbackAdvice(
     });
   }
   if (excludedTenants.length > 0)
-    advice.push({ why: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
+    advice.push({ reason: `Left out: ${formatExcludedTenants(excludedTenants)}. ${RESTORE_ADVICE}` });
   return advice.map((step, index) =>
-    index === 0 ? { ...step, why: `The rollback is incomplete. ${step.why}` } : step,
+    index === 0 ? { ...step, reason: `The rollback is incomplete. ${step.reason}` } : step,
   );
 }
 

@@ -20,9 +20,9 @@ export function formatSkippedSentence({ skipped = NO_SKIPPED_TENANTS }: RolloutR
   return safeText` Skipped: ${formatTenantNames(skipped)}.`;
 }
 
-export function formatSkippedTenant({ name, since, by, reason }: SkippedReport): SafeText {
-  const skippedByText: SafeText = by === undefined ? [] : safeText` by ${untrusted(by)}`;
-  return safeText`${untrusted(name)}, since ${formatMinute(since)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
+export function formatSkippedTenant({ name, skippedAt, skippedBy, reason }: SkippedReport): SafeText {
+  const skippedByText: SafeText = skippedBy === undefined ? [] : safeText` by ${untrusted(skippedBy)}`;
+  return safeText`${untrusted(name)}, since ${formatMinute(skippedAt)}${skippedByText}: ${untrustedSentence(toSingleLine(reason))}`;
 }
 
 export function formatSkippedHeading(skipped: readonly unknown[]): string {

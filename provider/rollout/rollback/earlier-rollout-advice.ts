@@ -35,7 +35,7 @@ export async function buildEarlierRolloutAdvice(
     if (tenantsWithSameChange.length === 0) continue;
     const names = formatFirstItems(tenantsWithSameChange, ({ name }) => quote(name));
     steps.push({
-      why: `${names} had the same change from the rollout ${earlier.id}, and ${tenantsWithSameChange.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
+      reason: `${names} had the same change from the rollout ${earlier.id}, and ${tenantsWithSameChange.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
       command: commands.rollback(earlier.id),
     });
   }

@@ -52,14 +52,14 @@ export interface RecordedIdentity {
 /** The identities that rollouts read, by stack. */
 export type IdentityRecords = ReadonlyMap<string, IdentityRecord>;
 
-/** A tenant of the service that several tenants of the targets file open, or that a tenant opens instead of its own. */
+/** A tenant of the service that several keys belong to, or that a key belongs to instead of its own tenant. */
 export interface TenantConflict {
   /** The tenants under whose names this run read it; at least one. */
   readonly targets: readonly Target[];
   /** The tenants under whose names earlier rollouts read it. */
   readonly records: readonly IdentityRecord[];
   /** If no rollout read it under any name, the reason why it isn't the tenant of the only target that read it. */
-  readonly mismatch?: { readonly rollout: string; readonly why: string };
+  readonly mismatch?: { readonly rollout: string; readonly reason: string };
   /**
    * The targets that this run read with a wrong key, if they are known. Otherwise those of which any may have a wrong
    * key.
@@ -121,15 +121,16 @@ const MAX_LISTED = 20;
 function formatGroup({ targets, records, mismatch }: TenantConflict): string {
   const readers = targets.slice(0, MAX_LISTED).map(formatTargetWithKey).join(", ");
   if (mismatch !== undefined) {
-    const { rollout, why } = mismatch;
-    return `${readers} opens a tenant that isn't the one of the rollout ${rollout}: ${why}`;
+    const { rollout, reason } = mismatch;
+    return `the key of ${readers} belongs to a different tenant than in the rollout ${rollout}: ${reason}`;
   }
   if (records.length === 0) return readers;
   const recordedTexts = records.slice(0, MAX_LISTED).map(({ name, place, rollout }) => {
     const locationText = place === undefined ? "" : `${formatLineLocation(place)}; `;
     return `${quote(name)} (${locationText}read by the rollout ${rollout})`;
   });
-  return `${readers} ${targets.length === 1 ? "opens" : "open"} the tenant of ${recordedTexts.join(", ")}`;
+  const keyText = targets.length === 1 ? `the key of ${readers} belongs` : `the keys of ${readers} belong`;
+  return `${keyText} to the tenant of ${recordedTexts.join(", ")}`;
 }
 
 export function formatTargetWithKey({ name, place, key }: Target): string {
@@ -206,13 +207,13 @@ export function findTenantConflicts(
   const unknown = [...currentIdentities].flatMap(([target, identity]): TenantConflict[] => {
     const recordedTenant = recordedByStack.get(target.stack);
     if (recordedTenant === undefined || foundTargets.has(target)) return [];
-    const why = describeOtherTenantProof(identity, recordedTenant.identity);
-    if (why === undefined) return [];
+    const reason = describeOtherTenantProof(identity, recordedTenant.identity);
+    if (reason === undefined) return [];
     return [
       {
         targets: [target],
         records: [],
-        mismatch: { rollout: recordedTenant.rollout, why },
+        mismatch: { rollout: recordedTenant.rollout, reason },
         wrongTargets: [target],
         replacedTargets: [],
       },
@@ -331,7 +332,7 @@ export async function validateTenantIdentities(
   return wrong;
 }
 
-/** Whether a person accepts each tenant of a conflict, and only one key opens it. */
+/** Whether a person accepts each tenant of a conflict, and only one key belongs to it. */
 export function isAcceptedConflict(
   { targets, records }: TenantConflict,
   isAccepted: (name: string) => boolean,

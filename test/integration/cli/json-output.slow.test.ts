@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProgram, forEachCommand, getCommandPath } from "../../../provider/commands/program";
@@ -15,6 +15,11 @@ let ids: readonly string[];
 
 beforeAll(async () => {
   fleet = await PlannedFleet.start();
+  writeFileSync(join(fleet.directory, "feed.txt"), "evil.example\n");
+  writeFileSync(
+    join(fleet.directory, SOURCE_FILE),
+    "version: 1\nsources: { feed: { kind: url, file: feed.txt, into: deny, expires: never } }\n",
+  );
   const journal = await Journal.open(await openJournalDatabase(join(fleet.directory, "j.db")), Date.now);
   ids = [
     await writeRollout(journal, { tenants: { t0: [createAddition("evil.example")] } }),
@@ -28,6 +33,7 @@ afterAll(async () => {
 });
 
 const FILE = "settings/t0.yaml";
+const SOURCE_FILE = "sources.yaml";
 const JOURNAL = ["--database", "j.db"];
 
 /** The arguments for each command. ID and OTHER stand for rollout IDs. */
@@ -39,6 +45,7 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   why: ["evil.example", FILE, "--no-evidence"],
   review: [FILE],
   doctor: [FILE],
+  sync: [SOURCE_FILE, "--check"],
   rollout: ["tenants.yaml", "--only", "t0", "t1"],
   "rollout status": ["ID", ...JOURNAL],
   "rollout history": JOURNAL,

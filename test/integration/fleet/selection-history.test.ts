@@ -42,9 +42,9 @@ tenants: { acme: {}, globex: {} }
     .filter((path) => path.includes("runs") && path.endsWith(".json"))
     .sort()
     .map((path) => parseSiteRun(readFileSync(join(directory.path, path), "utf8")));
-  expect(runs.map((one) => [one?.tenants, one?.off])).toEqual([
-    [2, { "not-known": names }],
-    [1, { "not-known": names }],
-    [2, { "not-known": names }],
+  expect(runs.map((one) => [one?.tenants, one?.unsyncedStacks])).toEqual([
+    [2, { unknown: names }],
+    [1, { unknown: names }],
+    [2, { unknown: names }],
   ]);
 });

@@ -58,9 +58,9 @@ export class Examination {
     return this.checks.find(({ check }) => check === name);
   }
 
-  /** Returns the names of the checks with this health, in order. */
-  with(health: Diagnosis["health"]): string[] {
-    return this.checks.filter((one) => one.health === health).map(({ check }) => check);
+  /** Returns the names of the checks with this status, in order. */
+  with(status: Diagnosis["status"]): string[] {
+    return this.checks.filter((one) => one.status === status).map(({ check }) => check);
   }
 }
 

@@ -32,7 +32,7 @@ interface Read {
   readonly tenants: readonly {
     readonly name: string;
     readonly syncStatus: string;
-    readonly unread: readonly { readonly code: string; readonly message: string }[];
+    readonly readErrors: readonly { readonly code: string; readonly message: string }[];
     readonly error?: { readonly code: string; readonly message: string };
   }[];
 }
@@ -210,9 +210,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "key-wrong");
+      const faulty = tenants.filter(({ syncStatus }) => syncStatus === "wrong-key");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
-      for (const { syncStatus } of tenants) expect(["key-wrong", "in-sync"]).toContain(syncStatus);
+      for (const { syncStatus } of tenants) expect(["wrong-key", "in-sync"]).toContain(syncStatus);
       expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
       expect(fleet.requests).toEqual(plain);
     });
@@ -222,9 +222,9 @@ describe("tenants without VIPs", () => {
       const { code, stdout } = await fleet.run(keys, ...args);
       const { tenants, isComplete } = JSON.parse(stdout) as Read;
       expect([code, isComplete]).toEqual([1, false]);
-      const unread = tenants.filter((tenant) => tenant.unread.length > 0);
-      expect(unread.map(({ name }) => name)).toEqual(wrong);
-      expect(unread[0]?.unread[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
+      const incomplete = tenants.filter((tenant) => tenant.readErrors.length > 0);
+      expect(incomplete.map(({ name }) => name)).toEqual(wrong);
+      expect(incomplete[0]?.readErrors[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
     });
 
     it("is reported by site", async () => {
@@ -250,7 +250,7 @@ describe("tenants without VIPs", () => {
     expect(
       (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
     ).toEqual([
-      ["acme", "key-wrong", "ERR_OTHER_TENANT"],
+      ["acme", "wrong-key", "ERR_OTHER_TENANT"],
       ["globex", "in-sync", undefined],
       ["hooli", "in-sync", undefined],
     ]);
@@ -262,7 +262,7 @@ describe("tenants without VIPs", () => {
     expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
       message: expect.stringMatching(
-        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) opens the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
+        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) belongs to the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
       ),
     });
   });
@@ -312,7 +312,7 @@ it("recognizes an unknown tenant's key by its VIPs", async () => {
   const { code, stdout } = await fleet.run(keys, ...args);
   const { tenants, isComplete } = JSON.parse(stdout) as Read;
   expect([code, isComplete]).toEqual([1, false]);
-  expect(tenants[0]?.unread[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
+  expect(tenants[0]?.readErrors[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
   const own = await fleet.run({}, ...args);
   expect(own.code).toBe(2);
 });

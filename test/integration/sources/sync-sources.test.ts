@@ -141,6 +141,20 @@ deny:
     expect(lintFiles([directory.at("settings")], { today: TODAY }).findings).toEqual([]);
   });
 
+  it("rejects popular domains, but not the hosts below them", async () => {
+    using directory = createRepository();
+    feed.list(["paypal.com", "www.docusign.net", "evil.sharepoint.com", "paypal.com.evil.example"]);
+    const { added, rejected } = await sync(directory);
+    expect(added).toEqual(["evil.sharepoint.com", "paypal.com.evil.example"]);
+    expect(rejected).toEqual([
+      {
+        reason: "is a popular domain, from which nearly every organization receives mail",
+        count: 2,
+        examples: ["paypal.com", "www.docusign.net"],
+      },
+    ]);
+  });
+
   it("leaves a value to the source with the earlier name", async () => {
     using directory = createRepository(
       "",
@@ -304,7 +318,7 @@ describe("a source changes nothing and says why for", () => {
     expect((await sync(directory)).problem?.message).toContain("`confirmRemovals: 12`");
     const file = directory.at("settings/acme.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace("expires: 14d", "expires: 14d\n    confirmRemovals: 12"));
-    expect((await sync(directory)).left).toHaveLength(12);
+    expect((await sync(directory)).departed).toHaveLength(12);
   });
 });
 

@@ -49,7 +49,7 @@ export function renderPage(
 <main>
 ${main}
 </main>
-<footer><p>Read ${formatMinute(status.at).join("")} by <code>email-security fleet site</code>. The pages show the status of that time.</p></footer>`,
+<footer><p>Read ${formatMinute(status.readAt).join("")} by <code>email-security fleet site</code>. The pages show the status of that time.</p></footer>`,
   });
 }
 
@@ -57,11 +57,11 @@ export const SYNC_STATUS_LABELS: Readonly<Record<SyncStatus, string>> = {
   "in-sync": "in sync",
   behind: "behind",
   drifted: "drifted",
-  "not-known": "unknown drift",
+  unknown: "unknown drift",
   "never-rolled-out": "never rolled out",
   unusable: "can't be checked",
   unreachable: "unreachable",
-  "key-wrong": "wrong key",
+  "wrong-key": "wrong key",
 };
 
 export function renderSyncStatus(syncStatus: SyncStatus): Html {

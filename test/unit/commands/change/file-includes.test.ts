@@ -62,3 +62,19 @@ it("refuses to change a file that sync generates", () => {
   const removal = { action: "remove", values: [value("old.example")], metadata: {} } as const;
   expect(() => prepareListChange(place, removal)).toThrow(refusal);
 });
+
+it("advises an exception in the tenant's own file for an entry of a source", () => {
+  using directory = createTestDirectory({
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "settings/sources/phish.yaml":
+      "version: 1\nsource: { name: phish, kind: url, synced: 2026-11-29 }\ndeny:\n  - { value: old.example, expires: 2026-12-13 }\n",
+    "settings/acme.yaml":
+      "version: 1\ninclude: [sources/phish.yaml]\nsources: { phish: { kind: url, file: ../feed.txt, into: deny, expires: 14d } }\n",
+  });
+  const place = { file: directory.at("settings/acme.yaml"), today: "2026-11-29" };
+  const removal = { action: "remove", values: [value("old.example")], metadata: {} } as const;
+  const refusal =
+    /is from the source phish .*would overwrite a change there; write `remove: \{deny: \[old\.example\]\}` in ".*acme\.yaml"/;
+  expect(() => prepareListChange(place, removal)).toThrow(refusal);
+  expect(() => prepareListChange(place, removal)).not.toThrow("--file");
+});

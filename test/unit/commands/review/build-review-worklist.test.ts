@@ -98,14 +98,14 @@ describe("a review", () => {
     };
     expect(review(files, []).told).toEqual([
       "allow a.example: policy",
-      "allow c.example: ended",
-      "allow b.example: ending unused",
+      "allow c.example: expired",
+      "allow b.example: expiring unused",
       "deny old.example: unused",
     ]);
     expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
     const offline = review(files, undefined);
-    expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: ended", "allow b.example: ending"]);
-    expect(offline.found.notKnown[0]).toContain("The tenant was not read");
+    expect(offline.told).toEqual(["allow a.example: policy", "allow c.example: expired", "allow b.example: expiring"]);
+    expect(offline.found.limitations[0]).toContain("The tenant was not read");
   });
 
   it("reports every broken policy rule", () => {
@@ -191,7 +191,7 @@ describe("a review of people and undeclared entries", () => {
       "allow bad.example graymail malicious reported undeclared",
       "allow console.example undeclared",
       "allow turned.example undeclared",
-      "allow late.example ended",
+      "allow late.example expired",
     ]);
   });
 
@@ -200,7 +200,7 @@ describe("a review of people and undeclared entries", () => {
     const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
     const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
     expect(listReasons(about, rows, [], { threats: [malicious("10")] })).toEqual([
-      "allow bad.example malicious ended",
+      "allow bad.example malicious expired",
       "allow turned.example undeclared",
     ]);
   });
@@ -215,12 +215,15 @@ describe("a review of people and undeclared entries", () => {
       vipRow("kept@eu.acme.example", { full_name: "Kept" }),
     ];
     expect(listReasons(about, rows, vips)).toEqual([
-      "deny a.example owner",
-      "vip gone@acme.example left",
-      "vip out@else.example left",
+      "deny a.example external-owner",
+      "vip gone@acme.example departed",
+      "vip out@else.example departed",
     ]);
     const nobody = vips.map(({ email = "" }) => vipRow(email));
-    expect(listReasons(about, rows, nobody)).toEqual(["deny a.example owner", "vip out@else.example left"]);
+    expect(listReasons(about, rows, nobody)).toEqual([
+      "deny a.example external-owner",
+      "vip out@else.example departed",
+    ]);
     expect(listReasons(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
   });
 
@@ -249,9 +252,9 @@ describe("a review of people and undeclared entries", () => {
       row({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
       row({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
     ];
-    expect(listReasons(about, rows)).toEqual(["allow soon.example ending", "allow quiet.example unused"]);
+    expect(listReasons(about, rows)).toEqual(["allow soon.example expiring", "allow quiet.example unused"]);
     expect(listReasons(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
-    expect(listReasons(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
+    expect(listReasons(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example expiring"]);
   });
 
   it("respects a decision in the tenant's own include", () => {

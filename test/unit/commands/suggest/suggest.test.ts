@@ -280,9 +280,9 @@ allow:
     const unused =
       "No mail that the service detected came from it in the last 30 days, and nobody reported any; the service doesn't report other mail.";
     expect(lines).toEqual([
-      "malicious-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
-      "expiring-allow Let the allow of used.example go on until 2027-02-19: It ends on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
-      `expiring-allow Decide whether the allow of silent.example goes on: It ends on 2026-12-03. ${unknownMail} Without a change it ends.`,
+      "malicious-allow Remove the allow of bad.example now: It expires on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
+      "expiring-allow Let the allow of used.example go on until 2027-02-19: It expires on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
+      `expiring-allow Decide whether the allow of silent.example goes on: It expires on 2026-12-03. ${unknownMail}`,
       `unused-allow Let the allow of forever.example end on 2027-02-19, unless somebody needs it: ${unused}`,
       `unused-allow Let the allow of quiet.example end on 2027-02-19, unless somebody needs it: ${unused}`,
     ]);

@@ -171,7 +171,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
   it("rejects an unknown identity unless a person accepts it", async () => {
     const memory = history({ a: [[1, A]], b: [[1, B]] });
     const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
-    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.why])).toEqual([
+    expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.reason])).toEqual([
       [["a"], expect.stringMatching(/^it has nothing in common with the reading on .* and now has 4 entries/)],
     ]);
     const { code, message } = new SameTenantError(found);
