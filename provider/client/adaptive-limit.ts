@@ -9,16 +9,11 @@ const MAX_CONCURRENCY = 64;
 /** The minimum window size, in responses. Otherwise a window has as many responses as the concurrency limit. */
 const MIN_WINDOW = 16;
 /**
- * After a window of fast responses with calls in the queue, the limit doubles during slow start, and grows by INCREASE afterwards. After a
- * throttled request, a failure or a slow window, it is multiplied by DECREASE.
+ * After a window of fast responses with calls in the queue, the limit grows by INCREASE. After a throttled request, a failure or a slow window, it is
+ * multiplied by DECREASE.
  */
 const INCREASE = 4;
 const DECREASE = 0.5;
-/**
- * Slow start ends with the first window whose average response time exceeds the best window's by this factor and is above {@link MIN_SLOW_MS},
- * because requests then queue at the service. It also ends when the limit shrinks.
- */
-const QUEUEING_FACTOR = 1.5;
 /** A window is slow if its average response time exceeds the best window's by this factor and is above {@link MIN_SLOW_MS}. */
 const SLOW_FACTOR = 2;
 /** No window with an average response time below this is slow. */
@@ -72,8 +67,8 @@ export class PauseTooLongError extends Error {
 }
 
 /**
- * An adaptive concurrency limit for one tenant. While responses to writes are fast, it doubles until the first sign of load (slow start) and then
- * grows by a constant. It halves when the service throttles (429, or a failure with Retry-After), fails, or slows down. After a throttled request, the whole tenant
+ * An adaptive concurrency limit for one tenant. It grows by a constant while responses to writes are fast, and halves when
+ * the service throttles (429, or a failure with Retry-After), fails, or slows down. After a throttled request, the whole tenant
  * pauses for as long as the service requests, but at least for an exponential backoff with jitter. If the throttling
  * affects only one area, only that area pauses.
  */
@@ -88,7 +83,6 @@ export class AdaptiveConcurrencyLimiter {
   #shrinkCount = 0;
   #window = { responseCount: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
-  #isSlowStart = true;
 
   /**
    * @param onPause called for each pause of the tenant, and each time it is extended, with the milliseconds from now.
@@ -211,20 +205,17 @@ export class AdaptiveConcurrencyLimiter {
     const averageMs = totalMs / responseCount;
     this.#window = { responseCount: 0, totalMs: 0 };
     this.#bestMs = Math.min(this.#bestMs, averageMs);
-    if (averageMs > Math.max(MIN_SLOW_MS, QUEUEING_FACTOR * this.#bestMs)) this.#isSlowStart = false;
     if (averageMs > Math.max(MIN_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
     // Without queued calls, fast responses don't show that the service can bear more.
     else if (this.#queue.size > 0) this.#grow();
   }
 
   #grow(): void {
-    const increase = this.#isSlowStart ? this.concurrency : INCREASE;
-    this.#queue.concurrency = Math.min(MAX_CONCURRENCY, this.concurrency + increase);
+    this.#queue.concurrency = Math.min(MAX_CONCURRENCY, this.concurrency + INCREASE);
   }
 
   #shrink(): void {
     this.#shrinkCount += 1;
-    this.#isSlowStart = false;
     this.#window = { responseCount: 0, totalMs: 0 };
     this.#queue.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
   }
