@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { BenchService, deniedDomain, tenantName } from "#bench/service";
+import { writeFleet } from "#bench/fleet-files";
+import { BenchService } from "#bench/service";
 import { table } from "#bench/table";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/rate-limiter.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
@@ -11,10 +12,6 @@ import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js
 
 const TENANTS = 300;
 const ENTRIES = 500;
-/**
- * The number of entries that each tenant declares in its own file. The rest are in a baseline that all tenants include.
- */
-const OWN = 20;
 export const CONCURRENCY = 16;
 const RUNS = 3;
 /** The workload may take at most this many times as long as reading the lists. */
@@ -45,14 +42,8 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
   const before = process.cwd();
   process.chdir(directory);
   try {
-    const names = Array.from({ length: TENANTS }, (_, index) => tenantName(index));
-    layOut(names, service.url);
-    const variables = names.map((one) => [`KEY_${one.toUpperCase()}`, `sandbox-${one}-ci`] as const);
-    const environment = {
-      ...process.env,
-      ...Object.fromEntries(variables),
-      EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
-    };
+    const written = writeFleet(directory, { tenants: TENANTS, entries: ENTRIES, url: service.url });
+    const environment = { ...process.env, ...written };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, requestContext: { environment, getTokens: () => UNLIMITED_REQUESTS } };
     const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
@@ -113,20 +104,4 @@ export async function readLists(
     },
   });
   return rows;
-}
-
-function layOut(names: readonly string[], url: string): void {
-  mkdirSync("settings");
-  const deny = (from: number, to: number): string =>
-    Array.from({ length: to - from }, (_, index) => `  - ${deniedDomain(from + index)}\n`).join("");
-  writeFileSync("settings/baseline.yaml", `version: 1\ndeny:\n${deny(0, ENTRIES - OWN)}`);
-  for (const name of names) {
-    const own = `version: 1\ninclude: [baseline.yaml]\ndeny:\n${deny(ENTRIES - OWN, ENTRIES)}`;
-    writeFileSync(`settings/${name}.yaml`, own);
-  }
-  const tenants = names.map((name) => `  ${name}: { key: { environment: KEY_${name.toUpperCase()} } }\n`);
-  writeFileSync(
-    "tenants.yaml",
-    `version: 1\nproject: bench\ndefaults: { baseUrl: "${url}", settings: "settings/{name}.yaml" }\ntenants:\n${tenants.join("")}waves: [{ name: all }]\n`,
-  );
 }

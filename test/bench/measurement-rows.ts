@@ -55,12 +55,15 @@ export function rowsOf(observations: readonly Observation[]): MeasurementRow[] {
 }
 
 function spread(values: readonly number[]): MeasurementRow["seconds"] {
+  if (values.length === 0) return undefined;
+  return { min: Math.min(...values), max: Math.max(...values), median: medianOf(values) };
+}
+
+/** Returns the median. With an even number of values, it is the mean of the middle two. */
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const [min, max] = [sorted[0], sorted.at(-1)];
-  // With an even number of values, the median is the mean of the middle two.
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
-  if (min === undefined || max === undefined || low === undefined || high === undefined) return undefined;
-  return { min, max, median: (low + high) / 2 };
+  const at = (index: number): number => sorted[index] ?? Number.NaN;
+  return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.floor(sorted.length / 2))) / 2;
 }
 
 /** Returns the ratio of a row's median time to the other peer's. */

@@ -92,6 +92,33 @@ it("adds 4 slots per fast window of responses, up to 64", async () => {
   expect([limit.concurrency, most]).toEqual([64, 64]);
 });
 
+/**
+ * Makes many writes at once to a service that answers all requests in flight in the same moment. Returns how many it answered in each round trip.
+ */
+async function countPerRoundTrip(limit: Limit, time: VirtualTime, count: number, latencyMs: number): Promise<number[]> {
+  const { open, call } = openCalls();
+  const writes = Promise.all(Array.from({ length: count }, () => limit.write(call)));
+  const widths: number[] = [];
+  await runReadyTasks();
+  while (open.length > 0) {
+    const answered = open.splice(0);
+    widths.push(answered.length);
+    time.atMs += latencyMs;
+    for (const { answer } of answered) answer();
+    await runReadyTasks();
+  }
+  await writes;
+  return widths;
+}
+
+it("sends 5,000 writes in 83 round trips", async () => {
+  const { limit, time } = harness();
+  const widths = await countPerRoundTrip(limit, time, 5_000, 50);
+  // At 64 at once from the start, it would be 79.
+  expect(widths).toHaveLength(83);
+  expect(widths.slice(0, 14)).toEqual([16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 64]);
+});
+
 it("adds no slots while some are free", async () => {
   const { limit, time } = harness();
   for (let at = 0; at < 100; at += 1) await load(limit, time, 1, 10);
