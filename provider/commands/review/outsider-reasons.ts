@@ -18,7 +18,7 @@ export function findOutsideOwnerReason(
   if (owner === undefined || !isOutsideMailbox(owner, ownDomains)) return undefined;
   return {
     kind: "owner",
-    evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
+    evidence: `Its owner ${excerpt(owner)} has no mailbox in the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
@@ -29,7 +29,7 @@ export function findOutsideVipReason(
   if (declaration.kind !== "vip" || !isOutsideMailbox(declaration.email, ownDomains)) return undefined;
   return {
     kind: "left",
-    evidence: `The mailbox is in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
+    evidence: `The mailbox isn't in any of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
@@ -49,7 +49,7 @@ export function findDepartedVipReason({ key }: DeclaredVip, observed: ObservedSt
   }
   if (!hasDirectory) return undefined;
   const evidence =
-    "The service tells no name, job or department of it, as it does of others: it may have left the organization.";
+    "The service reports no name, job title or department for it, unlike for other VIPs: the person may have left the organization.";
   return { kind: "left", evidence };
 }
 

@@ -120,7 +120,7 @@ Some sources could not be read, so there may be more matches:
 `);
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: "warning: of 5, 2 could not be read as a whole; there may be more.\n",
+    stderr: "warning: 2 of 5 tenants could not be read completely; there may be more matches.\n",
   });
 });
 

@@ -40,7 +40,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
   );
   expect(text.stdout).toContain("included: settings.yaml → baseline.yaml");
   expect(text.stdout).toContain("pull request #7 https://github.com/acme/mail/pull/7");
-  expect(text.stdout).toContain("The tenant does not hold it.");
+  expect(text.stdout).toContain("The tenant doesn't have it.");
 });
 
 it("reports an entry that no file declares", async () => {
@@ -58,7 +58,7 @@ it("reports an entry that no file declares", async () => {
   const report = JSON.parse(stdout) as WhyReport;
   expect(report.files).toEqual([]);
   expect(report.actual).toMatchObject([{ list: row?.list, createdBy: row?.created_by, isDeclared: false }]);
-  expect(report.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
+  expect(report.missing).toEqual(["The tenant's mail was not read (--no-evidence)."]);
   expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
 });
 

@@ -94,9 +94,9 @@ describe("a review as text", () => {
       "",
       'allow supplier-portal.test ("Contract 7 ⏎ asked for by sales", INC-1042, owner',
       "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
-      "  Found malicious. The service detected something in 13 messages from it in",
-      "    the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
-      "  Expires soon. It ends on 2026-12-02, in 11 days. Without a change it ends.",
+      "  Found malicious. The service detected threats in 13 messages from it in the",
+      "    last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
+      "  Expires soon. It expires on 2026-12-02, in 11 days, unless you extend it.",
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
