@@ -232,7 +232,7 @@ it("notes on an open pull request that nothing is left of it", async () => {
     "Nothing is left of https://github.com/acme/email-security/pull/1, because main has the same entries. Close it.",
   ]);
   expect(project.pulls).toMatchObject([
-    { state: "open", body: "Nothing changes any more compared with the branch main, so this can be closed.\n" },
+    { state: "open", body: "There are no changes left compared with the branch main, so this can be closed.\n" },
   ]);
 });
 

@@ -149,7 +149,7 @@ describe("wrong tenant", () => {
         observed,
         tenant: { host: "host", name: "x" },
         source: { kind: "files", files: ["x.yaml"], stack: "x" },
-        mail: buildEmptyEvidence(observed.readAt, "not asked"),
+        mail: buildEmptyEvidence(observed.readAt, "not requested"),
         ...others,
       });
       return findings.filter(({ code }) => code === "own-domains-missing").map(({ message }) => message);
