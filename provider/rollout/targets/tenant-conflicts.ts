@@ -122,14 +122,14 @@ function formatGroup({ targets, records, mismatch }: TenantConflict): string {
   const readers = targets.slice(0, MAX_LISTED).map(formatTargetWithKey).join(", ");
   if (mismatch !== undefined) {
     const { rollout, why } = mismatch;
-    return `${readers} opens a tenant that isn't the one of the rollout ${rollout}: ${why}`;
+    return `${readers} has a key for a different tenant than the rollout ${rollout} read: ${why}`;
   }
   if (records.length === 0) return readers;
   const recordedTexts = records.slice(0, MAX_LISTED).map(({ name, place, rollout }) => {
     const locationText = place === undefined ? "" : `${formatLineLocation(place)}; `;
     return `${quote(name)} (${locationText}read by the rollout ${rollout})`;
   });
-  return `${readers} ${targets.length === 1 ? "opens" : "open"} the tenant of ${recordedTexts.join(", ")}`;
+  return `${readers} ${targets.length === 1 ? "has a key" : "have keys"} for the tenant of ${recordedTexts.join(", ")}`;
 }
 
 export function formatTargetWithKey({ name, place, key }: Target): string {

@@ -71,7 +71,7 @@ describe.skipIf(!hasShell)("a rollout without a journal", () => {
     expect(own.code, own.stderr).toBe(2);
     const wrong = await fleet.runPlan(["--only", "t3"], { T3_KEY: secondKeyOf("held") });
     expect(wrong.code, wrong.stderr).toBe(3);
-    expect(wrong.stderr).toMatch(/"t3" \([^)]+\) opens the tenant of "held" \([^)]+; read by the rollout 2026/);
+    expect(wrong.stderr).toMatch(/"t3" \([^)]+\) has a key for the tenant of "held" \([^)]+; read by the rollout 2026/);
   });
 
   it("rejects a stack whose marker names another tenant", async () => {

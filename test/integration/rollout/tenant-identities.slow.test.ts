@@ -262,7 +262,7 @@ describe("tenants without VIPs", () => {
     expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
       message: expect.stringMatching(
-        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) opens the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
+        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) has a key for the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
       ),
     });
   });

@@ -172,7 +172,7 @@ describe("validateTenantIdentities with earlier rollouts", () => {
     const memory = history({ a: [[1, A]], b: [[1, B]] });
     const found = await validateTenantIdentities(reading({ a: STRANGER }), memory);
     expect(found.map(({ targets, mismatch }) => [namesOf(targets), mismatch?.why])).toEqual([
-      [["a"], expect.stringMatching(/^it has nothing in common with the reading on .* and now has 4 entries/)],
+      [["a"], expect.stringMatching(/^it has nothing in common with what was read on .* and now has 4 entries/)],
     ]);
     const { code, message } = new SameTenantError(found);
     expect(code).toBe("ERR_OTHER_TENANT");
