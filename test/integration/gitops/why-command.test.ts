@@ -129,11 +129,11 @@ it.each([
 });
 
 it.each([
-  ["in the feed", "", "source phish-feed (url), in it since 2026-10-01, seen on 2026-10-20"],
+  ["in the feed", "", "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-10-20"],
   [
     "that left the feed",
     ", last: 2026-10-12",
-    "source phish-feed (url), in it since 2026-10-01, last seen on 2026-10-12, no longer in it",
+    "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-10-12, no longer listed",
   ],
 ])("names the source of an entry %s", async (_what, last, detail) => {
   using repository = createSettingsRepository();

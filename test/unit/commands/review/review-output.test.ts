@@ -54,7 +54,7 @@ describe("a rendered review", () => {
     for (const [name, textOf] of Object.entries(ALL)) expect(textOf(report), name).toContain("phish-feed");
     expect(renderReviewCsv(report)).toMatch(/,"phish-feed","2026-10-01","2026-11-18"\r?\n$/);
     expect(renderReviewText(report).replace(/\s+/g, " ")).toContain(
-      "source phish-feed (url), in it since 2026-10-01, seen on 2026-11-18",
+      "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-11-18",
     );
   });
 

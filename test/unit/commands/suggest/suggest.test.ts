@@ -318,7 +318,9 @@ allow:
       threats,
       rows,
     });
-    expect(lines[0]).toMatch(/^malicious-allow Decide whether to keep the allow of bad\.example: .* It is protected\.$/);
+    expect(lines[0]).toMatch(
+      /^malicious-allow Decide whether to keep the allow of bad\.example: .* It is protected\.$/,
+    );
     expect(lines[1]).toContain("until 2026-12-31");
     expect(lines.join("\n")).not.toContain("quiet.example");
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
