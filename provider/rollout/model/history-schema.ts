@@ -152,7 +152,7 @@ export const differenceSchema = jsonObject({
   tenants: jsonArray(
     jsonObject({
       name: z.string(),
-      only: z.enum(["from", "to"]).exactOptional().describe("The rollout that alone had it; absent if both had it."),
+      only: z.enum(["from", "to"]).exactOptional().describe("The only rollout that has it; absent if both have it."),
       states: jsonObject(
         {
           from: tenantStateSchema.exactOptional(),
@@ -173,7 +173,7 @@ export const differenceSchema = jsonObject({
         "From the first to the second: an element that only the second declares is an addition.",
       ),
     }),
-    "Tenants that differ, in the order of the second's waves; then those of the first alone.",
+    "Tenants that differ, in the order of the second's waves; then those that are only in the first.",
   ),
   same: jsonCountField("How many tenants in both have the same declarations."),
 }).meta({

@@ -111,7 +111,7 @@ it("prints each finding once with the tenants that share it", async () => {
 
 Some sources could not be read, so there may be more matches:
   refused, the tenant: GET /api/v1/settings/allow_deny_entries at
-    URL answered 401: no. The service does not accept this
+    URL returned 401: no. The service does not accept this
     API key; check the key, and that it belongs to this address and tenant.
     [ERR_AUTH]
   keyless, the tenant: tenants.yaml:12: the key of "keyless" can't be used:
