@@ -136,6 +136,6 @@ function formatSuggestionReport(
 
 function formatSuggestion({ action, evidence, place, edits }: Suggestion): string[] {
   const locationText = place === undefined ? "" : ` (${sanitizeLine(place.file)}:${place.line})`;
-  const manualNote = edits.length === 0 ? " It needs no change in a file." : "";
+  const manualNote = edits.length === 0 ? " It isn't part of the patch." : "";
   return [`  - ${action}${locationText}`, `    ${evidence}${manualNote}`];
 }

@@ -148,7 +148,7 @@ it.skipIf(!hasShell)("adopts console changes into the files until no drift is le
   const file = await acme.run("--adopt", "settings/other.yaml");
   expect([file.code, file.stderr]).toEqual([
     1,
-    expect.stringContaining("Name the settings file before it, as in `drift FILE --adopt added`."),
+    expect.stringContaining("Put the settings file before it, as in `drift FILE --adopt added`."),
   ]);
   expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr require --adopt");
 
