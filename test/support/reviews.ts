@@ -52,8 +52,7 @@ export const mixedReview = reviewReport(
         },
         {
           kind: "owner",
-          evidence:
-            "Its owner dana@elsewhere.example has no mailbox in the organization's own domains (acme.example).",
+          evidence: "Its owner dana@elsewhere.example has no mailbox in the organization's own domains (acme.example).",
         },
       ],
     },

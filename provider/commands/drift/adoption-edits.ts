@@ -95,7 +95,7 @@ export function buildFieldEdit(
 }
 
 /** Several of the tenant's own files may declare the same entry. */
-export function buildRemovalEdits(declaration: DeclaredItem): FileEdit[] {
+export function buildElementRemovals(declaration: DeclaredItem): FileEdit[] {
   const files = new Set(getDeclarationLocations(declaration).map(({ file }) => file));
   return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(declaration) } }));
 }

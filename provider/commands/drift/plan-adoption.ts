@@ -20,8 +20,8 @@ import {
   buildApprovalRemovals,
   buildDetailEdits,
   buildElementAddition,
+  buildElementRemovals,
   buildFieldEdit,
-  buildRemovalEdits,
   buildTenantElement,
   describeDroppedFields,
   type ElementAddition,
@@ -171,7 +171,7 @@ class AdoptionPlanner implements AdoptionPlan {
       );
     } else if (pattern !== undefined) {
       this.#addUnadopted(item, `it is protected (\`protect\`: ${quote(pattern)}), so it must be declared`);
-    } else this.#addStep("removed", [item], undefined, () => buildRemovalEdits(declaration));
+    } else this.#addStep("removed", [item], undefined, () => buildElementRemovals(declaration));
   }
 
   /**
@@ -232,7 +232,7 @@ class AdoptionPlanner implements AdoptionPlan {
       const yamlComment = `on the ${list} list at the tenant; it was on the ${declaration.list} list in this file`;
       const newElement = { section: list, element };
       const buildEdits = (): FileEdit[] => [
-        ...buildRemovalEdits(declaration),
+        ...buildElementRemovals(declaration),
         this.#buildAddition({ ...newElement, yamlComment }),
       ];
       this.#addStep(

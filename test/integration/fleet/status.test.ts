@@ -102,13 +102,13 @@ it("prints each difference once with the tenants that share it", async () => {
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in sync, 2
 with unknown drift, 1 that can't be checked, 2 with a wrong key.
-No rollout journal was found; set --database to one. Without it, only the stacks'
-states distinguish drift from tenants that are behind.
+No rollout journal was found; set --database to one. Without it, only the
+stacks' states distinguish drift from tenants that are behind.
 Notes about the files, which --format json shows: 1.
 
 Not read (3 tenants):
   refused: with a wrong key
-      GET /api/v1/settings/vip_employees at URL answered
+      GET /api/v1/settings/vip_employees at URL returned
         401: no. The service does not accept this API key; check the key, and
         that it belongs to this address and tenant. [ERR_AUTH]
   keyless: with a wrong key
@@ -274,7 +274,7 @@ it("separates drift from file changes since the last rollout", async () => {
 
   const outcome = await read("--only", "acme,hooli");
   expect(
-    outcome.stdout.slice(0, outcome.stdout.indexOf("Ends until")).replace(/read \S+ \S+/, "read THEN"),
+    outcome.stdout.slice(0, outcome.stdout.indexOf("Expires by")).replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
 files, 1 drifted.
 Last rollouts: ${first} (2 tenants).

@@ -168,7 +168,9 @@ it.skipIf(!hasShell)("adopts console changes into the files until no drift is le
   expect(adopted.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   expect(adopted.stderr).toMatch(/^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/);
   const unfolded = adopted.stderr.replaceAll(/\n {2}(?=\S)/g, " ");
-  expect(unfolded).toContain("allow partner.example: approvedBy is left out, because it applied to the previous state.\n");
+  expect(unfolded).toContain(
+    "allow partner.example: approvedBy is left out, because it applied to the previous state.\n",
+  );
   expect(unfolded.match(/^Not adopted: .*$/gm)).toEqual([
     expect.stringMatching(
       /^Not adopted: deny all\.example: it is in an included file \(baseline\.yaml:4\); .*, for this tenant only\.$/,

@@ -75,7 +75,7 @@ it("distinguishes a squash commit's pull request from claims in its message", as
   const { stdout } = await createCli(repository.path, OFFLINE)("why", "evil.example");
   expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
   expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
-  expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
+  expect(stdout).toContain("co-authors, according to its message: Eve <eve@acme.example>\n");
 });
 
 it("names the committer of another author's change", async () => {
@@ -143,7 +143,7 @@ it.each([
     "sources/phish-feed.yaml": `version: 1\nsource: { name: phish-feed, kind: url, synced: 2026-10-20 }\ndeny:\n  - { value: evil.example, expires: 2099-12-31, seen: { first: 2026-10-01${last} } }\n`,
   });
   const email = createCli(repository.path, OFFLINE);
-  expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} ends after `);
+  expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} expires after `);
   const story = JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport;
   expect(story.history).toMatchObject([{ after: { fields: { "seen.first": "2026-10-01" } } }]);
   expect(story.files).toMatchObject([{ source: { name: "phish-feed", kind: "url", firstSeen: "2026-10-01" } }]);
