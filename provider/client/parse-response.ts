@@ -43,7 +43,7 @@ export function parseResponse<T>(response: HttpResponse, context: ResponseContex
   const buildBodyError = (problem: BodyProblem, description: string): ServiceError => {
     const serviceMessage = extractServiceMessage(body, context.key);
     const messageSuffix = serviceMessage === undefined ? "" : `; the service reports: ${serviceMessage}`;
-    const message = `${context.requestText} answered ${response.status}, but ${description}${messageSuffix}`;
+    const message = `${context.requestText} returned ${response.status}, but ${description}${messageSuffix}`;
     return buildServiceError(classifyResponse({ body: problem }), message, {
       request: context.request,
       status: response.status,
@@ -71,7 +71,7 @@ function parseBody(response: HttpResponse, context: ResponseContext<unknown>): u
   const buildParseError = (problem: BodyProblem, description: string): ServiceError =>
     buildServiceError(
       classifyResponse({ body: problem }),
-      `${context.requestText} answered ${response.status} with ${description}`,
+      `${context.requestText} returned ${response.status} with ${description}`,
       {
         request: context.request,
         status: response.status,
@@ -119,7 +119,7 @@ function buildStatusError(response: HttpResponse, context: ResponseContext<unkno
   const responseClass = classifyResponse({ status, headers });
   const punctuation =
     responseClass.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(messageSuffix) ? messageSuffix : `${messageSuffix}.`;
-  const message = `${requestText} answered ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
+  const message = `${requestText} returned ${status}${punctuation} ${adviseOnResponse(responseClass, response, context)}`;
   return buildServiceError(responseClass, message, {
     request,
     status,

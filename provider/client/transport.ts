@@ -238,7 +238,7 @@ export class Transport {
       ? `more than ${this.#maxResponseBytes} bytes; reading was stopped`
       : `${status} with a truncated body: the connection ended before the end of the body`;
     const responseClass = classifyResponse({ body: isTooLarge ? "too large" : "truncated" });
-    return buildServiceError(responseClass, `${this.#describeRequest(requestInfo)} answered ${description}`, {
+    return buildServiceError(responseClass, `${this.#describeRequest(requestInfo)} returned ${description}`, {
       request: requestInfo,
       status,
     });

@@ -42,7 +42,7 @@ export const ELEMENT_FIELDS = {
   comment: {
     label: "comment",
     // Existing comments at the service may be as short as "---".
-    schema: safeTextField("a text")
+    schema: safeTextField("a string")
       .refine((text) => /[^\p{C}\p{Z}]/u.test(text), EMPTY_TEXT_ERROR)
       .describe("The reason for the entry. The service stores it and shows it in its console."),
     json: z.string(),
@@ -51,7 +51,7 @@ export const ELEMENT_FIELDS = {
   },
   ticket: {
     label: "ticket",
-    schema: singleLineTextField("a text").describe(
+    schema: singleLineTextField("a string").describe(
       "The ticket with the request and the decision, such as INC-1042. Not sent to the service.",
     ),
     json: z.string(),
@@ -61,7 +61,7 @@ export const ELEMENT_FIELDS = {
   },
   owner: {
     label: "owner",
-    schema: singleLineTextField("a text").describe("The owner of the entry. Not sent to the service."),
+    schema: singleLineTextField("a string").describe("The owner of the entry. Not sent to the service."),
     json: z.string(),
     option: ["--owner <name>", "Set the person who is responsible for the entry"],
     columns: ["owner", "requestedby", "requester", "responsible"],
@@ -70,7 +70,7 @@ export const ELEMENT_FIELDS = {
   },
   approvedBy: {
     label: "approved by",
-    schema: singleLineTextField("a text").describe(
+    schema: singleLineTextField("a string").describe(
       "The second person, who reviewed the entry and agreed. Not sent to the service.",
     ),
     json: z.string(),
@@ -106,7 +106,7 @@ export const ELEMENT_FIELDS = {
   },
   scope: {
     label: "scope",
-    schema: singleLineTextField("a text")
+    schema: singleLineTextField("a string")
       .refine((scope) => !isMiscasedScope(scope), {
         error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
       })
@@ -128,7 +128,7 @@ export const ELEMENT_FIELDS = {
   },
   acceptRisk: {
     label: "risk accepted",
-    schema: nonEmptyTextField("a text").describe(
+    schema: nonEmptyTextField("a string").describe(
       "The reason to accept the risk of an entry that would otherwise be rejected. Not sent to the service.",
     ),
     json: jsonTextField("The reason to accept its risk."),

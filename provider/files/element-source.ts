@@ -32,8 +32,8 @@ export function getElementSource(
   };
 }
 
-/** Describes the source and the dates in plain text: `source phish-feed, in it since 2026-11-20`. */
+/** Describes the source and the dates in plain text: `source phish-feed, first seen on 2026-11-20`. */
 export function describeElementSource({ name, kind, firstSeen, lastSeen, hasLeft }: ElementSource): string {
-  const since = firstSeen === undefined ? "" : `, in it since ${firstSeen}`;
-  return `source ${name} (${kind})${since}, ${hasLeft ? "last seen" : "seen"} on ${lastSeen}${hasLeft ? ", no longer in it" : ""}`;
+  const since = firstSeen === undefined ? "" : `, first seen on ${firstSeen}`;
+  return `source ${name} (${kind})${since}, last seen on ${lastSeen}${hasLeft ? ", no longer listed" : ""}`;
 }

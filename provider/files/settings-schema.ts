@@ -42,8 +42,8 @@ export const elementReviewSchema = z.strictObject(
         error: (issue) => `is ${quote(issue.input)}; write a date such as 2026-11-23`,
       })
       .describe("The date (UTC) of the decision, such as 2026-11-23."),
-    by: singleLineTextField("a text").describe("The person who decided."),
-    reason: singleLineTextField("a text").describe("The reason to keep it.").optional(),
+    by: singleLineTextField("a string").describe("The person who decided."),
+    reason: singleLineTextField("a string").describe("The reason to keep it.").optional(),
   },
   { error: (issue) => formatMappingError(issue.input) },
 );

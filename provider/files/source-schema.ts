@@ -31,7 +31,7 @@ export const SOURCE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 const PLACEHOLDERS = ["group", "source", "name"];
 
-const commentTemplate = safeTextField("a text").check((context) => {
+const commentTemplate = safeTextField("a string").check((context) => {
   for (const [, name = ""] of context.value.matchAll(/\{([^{}]*)\}/g)) {
     if (PLACEHOLDERS.includes(name)) continue;
     const message = `has the unknown placeholder ${quote(`{${name}}`)}; use {group}, {source} or {name}`;
@@ -45,8 +45,8 @@ const commonShape = {
       "The comment of each element. {group} and {source} are replaced by their names, and {name} by the name of the person or indicator.",
     )
     .optional(),
-  owner: singleLineTextField("a text").describe("The owner of each element.").optional(),
-  ticket: singleLineTextField("a text").describe("The ticket of each element.").optional(),
+  owner: singleLineTextField("a string").describe("The owner of each element.").optional(),
+  ticket: singleLineTextField("a string").describe("The ticket of each element.").optional(),
   max: integerField("a number of items")
     .min(1, "is 0; write a number of items")
     .describe(`The maximum number of items. A larger source changes nothing. Default: ${DEFAULT_MAX_ITEMS}.`)
@@ -245,7 +245,7 @@ export const sourceRecordSchema = z.strictObject(
     declaration: textField("a hash")
       .describe("The hash of the declaration at that time. A later one is read in full.")
       .optional(),
-    etag: singleLineTextField("a text").describe("The version of the feed.").optional(),
+    etag: singleLineTextField("a string").describe("The version of the feed.").optional(),
     lastModified: instantField.describe("When the feed was last modified. An older one changes nothing.").optional(),
     published: instantField.describe("When the feed was published. An older one changes nothing.").optional(),
   },

@@ -58,7 +58,7 @@ export function detectDrift(
     observed,
     tenant: { host, name: settings.file },
     source: { kind: "files", files: settings.files },
-    mail: buildEmptyEvidence(observed.readAt, "not asked"),
+    mail: buildEmptyEvidence(observed.readAt, "not requested"),
   });
   const [mismatch] = selectWrongTenantBlockers(plan);
   if (mismatch !== undefined) throw new OtherTenantError(mismatch.message);

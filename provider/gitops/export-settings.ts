@@ -58,7 +58,7 @@ export const EXPORTED_FILES: readonly string[] = [
   "deny-addresses.yaml",
 ];
 
-const EXPORT_ACCEPTANCE = "It stood at the service before the export of";
+const EXPORT_ACCEPTANCE = "It existed at the service before the export of";
 
 /** Returns whether an `acceptRisk` comes from an export and not from a person. */
 export function isAcceptedByExport(acceptRisk: unknown): boolean {
@@ -139,7 +139,7 @@ export function collectExportContent(
   const likelyDomains =
     namedDomains.length > 0 ? [] : inferOwnDomains(observed).filter((domain) => !knownDomains.includes(domain));
   const day = observed.readAt.slice(0, 10);
-  const acceptRisk = `${EXPORT_ACCEPTANCE} ${day}, and is to be reviewed.`;
+  const acceptRisk = `${EXPORT_ACCEPTANCE} ${day}, and has to be reviewed.`;
   const entries = listDeclarableEntries(
     observed,
     new OwnDomains([...namedDomains, ...likelyDomains, ...knownDomains]),
@@ -241,7 +241,7 @@ export function renderVipsSection(
   return renderYamlSection("vips", elements) + note;
 }
 
-const AUTOMATIC_VIPS_NOTE = `VIPs from automatic detection, which maintains them; so they are not declared. Before you set
+const AUTOMATIC_VIPS_NOTE = `VIPs from automatic detection, which maintains them, so they are not declared. Before you set
 \`mode: exclusive\` for VIPs, declare or ignore them: otherwise it excludes them permanently.`;
 
 function renderYamlSection(section: string, elements: readonly string[]): string {
@@ -351,7 +351,7 @@ function renderIgnoreOption(list: "entries" | "vips", undeclarable: readonly Und
       all.map(({ description, reason }) => formatYamlComment(`${description}: ${reason}`, 6)).join("") +
       `      - ${formatYamlText(pattern)}\n`,
   );
-  return `  ${list}:\n    # At the service, but not declared: it can't be declared.\n    ignore:\n${patterns.join("")}`;
+  return `  ${list}:\n    # At the service, but a file can't declare it.\n    ignore:\n${patterns.join("")}`;
 }
 
 function sortBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {

@@ -140,7 +140,7 @@ function normalizeLines(text: string): string {
 }
 
 function describeUnneeded(base: string): string {
-  return `Nothing changes any more compared with the branch ${sanitizeLine(base)}, so this can be closed.\n`;
+  return `There are no changes left compared with the branch ${sanitizeLine(base)}, so this can be closed.\n`;
 }
 
 /** Describes what happened, and what a person still has to do, one sentence each. */
@@ -153,7 +153,10 @@ export function describeProposal({ branch, remote, base, update, pullRequest }: 
   if (action === "updated") return [...lines, `Updated the description of ${address}`];
   if (action === "current") return [...lines, `It is open for review: ${address}`];
   if (action === "unneeded")
-    return [...lines, `Nothing is left of ${address}, because ${sanitizeLine(base)} has the same entries. Close it.`];
+    return [
+      ...lines,
+      `There are no changes left in ${address}, because ${sanitizeLine(base)} has the same entries. Close it.`,
+    ];
   if (url !== "") return [...lines, `The description of ${address} could not be updated: ${why ?? ""}`];
   if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
   if (toOpen !== undefined) return [...lines, `Open it for review: ${toOpen}`];
@@ -170,7 +173,7 @@ function describeUpdate(update: BranchUpdate, branch: string, remote: string, ba
     case "unchanged":
       return [];
     case "current":
-      return [`The branch ${branch} at ${sanitizeLine(remote)} has this change already.`];
+      return [`The branch ${branch} at ${sanitizeLine(remote)} already has this change.`];
     case "pushed":
       return [`Pushed ${branch} to ${sanitizeLine(remote)}.`];
     case "added":

@@ -166,7 +166,7 @@ function findRiskyAllows(
       {
         code: "standing-allow",
         level: "warning",
-        message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, but no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${lastText}. Check whether it is still intended.`,
+        message: `${quote(entry.value)} is allowed${location === undefined ? " at the tenant, but no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from it malicious in the last ${mail.summary.days} days${lastText}. Check whether it is still intended.`,
         ...omitUndefined({ place: location }),
         subject: { kind: "entry", key },
       },

@@ -247,7 +247,7 @@ export function describeOtherTenantProof(current: TenantIdentity, earlier: Tenan
   const timeText = `${earlier.history.at.slice(0, 16).replace("T", " ")} UTC`;
   const earlierText = isEmptyIdentity(earlier)
     ? `it was empty on ${timeText}`
-    : `it has nothing in common with the reading on ${timeText}`;
+    : `it has nothing in common with what was read on ${timeText}`;
   const countText =
     foreignCount === 1
       ? "1 entry that was created before that"

@@ -31,7 +31,7 @@ export function assertAllowedSource(name: string, address: string, environment: 
   }
   if (allowed !== null && isBelow(url, allowed)) return;
   throw new SourceError(
-    `This run may not read ${quote(`${url.protocol}//${url.host}${url.pathname}`)} for the source ${name}. If the address is correct, allow it where the run is started: ${ALLOWED_SOURCES_VARIABLE}=${name}=${url.protocol}//${url.host}/`,
+    `This run isn't allowed to read ${quote(`${url.protocol}//${url.host}${url.pathname}`)} for the source ${name}. If the address is correct, allow it where the run is started: ${ALLOWED_SOURCES_VARIABLE}=${name}=${url.protocol}//${url.host}/`,
   );
 }
 

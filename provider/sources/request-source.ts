@@ -96,11 +96,11 @@ async function requestWithRetries(
       waitMs = parseRetryAfterMs(response) ?? 0;
       failure =
         truncationCause === undefined
-          ? `It answered with ${status}.${waitMs > MAX_WAIT_MS ? ` It asks to ${formatWait(waitMs, MAX_WAIT_MS)}.` : ""}`
-          : `The answer was cut short: ${describeFailure(truncationCause)}.`;
+          ? `It returned ${status}.${waitMs > MAX_WAIT_MS ? ` Before a retry, ${formatWait(waitMs, MAX_WAIT_MS)}.` : ""}`
+          : `The response was truncated: ${describeFailure(truncationCause)}.`;
     } catch (error) {
       context.signal.throwIfAborted();
-      failure = `It didn't answer: ${describeFailure(error)}.`;
+      failure = `It didn't respond: ${describeFailure(error)}.`;
     }
     if (attempt === MAX_ATTEMPTS || waitMs > MAX_WAIT_MS) throw fail(context, failure);
     const pauseMs = Math.max(waitMs, computeBackoffMs(attempt, Math.random(), BACKOFF));
@@ -130,13 +130,13 @@ function assertNoWebPage({ headers, text }: RawResponse, name: string): void {
   if (!/\bx?html\b/i.test(type) && !/^\s*(?:<!--[\s\S]*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b/i.test(text))
     return;
   throw new SourceError(
-    `The source ${name} can't be read. It answered with a web page instead of a list, maybe a login or an error page. Check its address and credentials.`,
+    `The source ${name} can't be read. It returned a web page instead of a list, maybe a login or an error page. Check its address and credentials.`,
   );
 }
 
 function describeStatus(status: number, name: string): string {
-  if (status !== 401 && status !== 403) return `It answered with ${status}. Check its address.`;
-  return `It answered with ${status}. Check the credentials: ${formatSourceVariable(name, "TOKEN")} or ${formatSourceVariable(name, "HEADER")}.`;
+  if (status !== 401 && status !== 403) return `It returned ${status}. Check its address.`;
+  return `It returned ${status}. Check the credentials: ${formatSourceVariable(name, "TOKEN")} or ${formatSourceVariable(name, "HEADER")}.`;
 }
 
 function fail({ name, environment }: SourceContext, reason: string, options?: ErrorOptions): SourceError {

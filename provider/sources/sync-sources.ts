@@ -190,13 +190,13 @@ function assertCurrent({ name }: SourceTarget, previous: PreviousFile, content: 
     const [before, now] = [previous.record[key], content[key]];
     if (before !== undefined && now !== undefined && Date.parse(now) < Date.parse(before)) {
       throw new SourceError(
-        `The source ${name} is older than at the last sync: it is of ${now}, and was of ${before}. It may be a stale copy. Nothing was changed.`,
+        `The source ${name} is older than at the last sync: ${now}, and before ${before}. It may be a stale copy. Nothing was changed.`,
       );
     }
   }
   if (content.items.length === 0 && previous.elements.length > 0) {
     throw new SourceError(
-      `The source ${name} lists nothing, but its file has ${previous.elements.length} elements. Nothing was changed. If it ends, remove the source, its file and its \`include\`.`,
+      `The source ${name} lists nothing, but its file has ${previous.elements.length} elements. Nothing was changed. If the source is discontinued, remove it, its file and its \`include\`.`,
     );
   }
 }

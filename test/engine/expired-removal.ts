@@ -127,7 +127,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   its.sandbox.clearRequests();
   const done = await its.apply("--only-expired");
   expect(done.code, done.output).toBe(0);
-  expect(done.output).toContain("The tenant no longer had any of it; the stack's state is now up to date.");
+  expect(done.output).toContain("The tenant no longer had any of these entries; the stack's state is now up to date.");
   expect(writesOf(its.sandbox)).toEqual([]);
   expect((await its.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.

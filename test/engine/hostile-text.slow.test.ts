@@ -62,7 +62,7 @@ it("sanitizes hostile text from the service in every command", async () => {
   expect(drift).toContain("\\u{3c}{%nonsense%}>");
   await shows("preview", "--diff", "--color", "always");
   const failed = await shows("up", "--yes", "--skip-preview", "--color", "always");
-  expect(failed).toContain("answered 400");
+  expect(failed).toContain("returned 400");
 });
 
 it("rejects and sanitizes hostile arguments in a preview", async () => {

@@ -8,7 +8,7 @@ import { languageHost, missingToolchain, pathWith } from "../support/language-ho
 
 const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
-export const RISK = "It stood at the service before the import, and is to be reviewed.";
+export const RISK = "It existed at the service before the import, and has to be reviewed.";
 
 /** The reason why programs printed by the CLI can't run on this machine, or undefined if they can. */
 export const missing = missingToolchain("yaml");

@@ -110,7 +110,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(fleet.holds("t0")).toEqual(before["t0"]);
   expect((await fleet.rollout("rollback", id)).output).toMatch(/already rolled back by \S+/);
   // A repeated `rollback` without an ID doesn't roll back the rollout before it.
-  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was already rolled back/);
 
   // The files still declare the change. Applying it again requires the plan digest.
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);

@@ -71,7 +71,7 @@ describe("key of a tenant that no rollout read", () => {
     const planned = await run(fleet, wrong, "rollout", "--yes");
     expect(planned.code, planned.output).toBe(3);
     expect(unfold(planned.output)).toMatch(
-      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) belongs to a different tenant than in the rollout \S+: it has nothing in common with the reading on .* UTC, and now has 3 entries that were created before that/,
+      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) belongs to a different tenant than in the rollout \S+: it has nothing in common with what was read on .* UTC, and now has 3 entries that were created before that/,
     );
     expect(planned.output).toContain("[ERR_OTHER_TENANT]");
     expect(writesOf(fleet)).toEqual([]);

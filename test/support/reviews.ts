@@ -33,9 +33,9 @@ export const mixedReview = reviewReport(
         {
           kind: "malicious",
           evidence:
-            "The service detected something in 13 messages from it in the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
+            "The service detected threats in 13 messages from it in the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
         },
-        { kind: "expiring", evidence: "It expires on 2026-12-02, in 11 days." },
+        { kind: "expiring", evidence: "It expires on 2026-12-02, in 11 days, unless you extend it." },
       ],
     },
     {
@@ -52,8 +52,7 @@ export const mixedReview = reviewReport(
         },
         {
           kind: "external-owner",
-          evidence:
-            "Its owner dana@elsewhere.example has a mailbox in none of the organization's own domains (acme.example).",
+          evidence: "Its owner dana@elsewhere.example has no mailbox in the organization's own domains (acme.example).",
         },
       ],
     },
@@ -78,7 +77,7 @@ export const mixedReview = reviewReport(
       reasons: [
         {
           kind: "expired",
-          evidence: "It was declared until 2026-11-01, and its line does nothing any more.",
+          evidence: "It expired on 2026-11-01, and its line no longer has any effect.",
         },
       ],
     },

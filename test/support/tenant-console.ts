@@ -21,6 +21,6 @@ export async function click(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} in the console was answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${method} ${path} in the console was returned ${response.status}: ${text}`);
   return JSON.parse(text) as Answer;
 }

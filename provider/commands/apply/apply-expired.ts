@@ -88,7 +88,7 @@ export async function applyExpired(fileArgument: string | undefined, options: Ap
   }
   console.log(
     plan.changes.length === 0
-      ? "The tenant no longer had any of it; the stack's state is now up to date."
+      ? "The tenant no longer had any of these entries; the stack's state is now up to date."
       : `Removed because they expired: ${plan.changes.length}`,
   );
   for (const change of plan.changes) console.log(wrapForTerminal(`  ${formatExpiredChange(change, plan.expired)}`));

@@ -1,13 +1,6 @@
-import { formatLineLocation } from "../../files/finding";
 import type { Settings } from "../../files/settings-model";
-import { isOwnFile } from "../../files/tenant-own-file";
-import {
-  type DeclaredItem,
-  getDeclarationLocations,
-  getListName,
-  getSection,
-  type ListChange,
-} from "../../gitops/list-change";
+import { formatIncludedFileAlternatives } from "../../gitops/included-file-advice";
+import { type DeclaredItem, getListName, getSection, type ListChange } from "../../gitops/list-change";
 import { quoteShellWord } from "../../settings/shell-word";
 import { excerpt, quote, sanitizeLine } from "../../settings/text";
 import { formatDeclaration, getDeclarationValue } from "./declaration-index";
@@ -15,21 +8,16 @@ import { formatDeclaration, getDeclarationValue } from "./declaration-index";
 /** A change of an existing declaration. */
 type ExistingChange = Exclude<ListChange, { action: "add" }>;
 
-/**
- * Suggests what to do instead of a change in an included file. Such a file affects other tenants too, and a generated one
- * is overwritten by the next sync.
- */
+/** Suggests what to do instead of a change in an included file. */
 export function formatAlternatives(settings: Settings, change: ExistingChange, item: DeclaredItem): string {
-  const place = getDeclarationLocations(item).find(({ file }) => !isOwnFile(file, settings)) ?? item.location;
-  const declarationText = `the ${formatDeclaration(item)}`;
-  const ownFileAdvice = formatOwnFileAdvice(settings, change, item);
-  const source = settings.generatedFiles.find(({ file }) => file === place.file)?.record.name;
-  if (source !== undefined) {
-    return `${declarationText} is from the source ${source} (${formatLineLocation(place)}), and \`email-security sync\` would overwrite a change there; ${ownFileAdvice}`;
-  }
-  const command = buildCommandInFile(change, item, place.file);
-  const includedFileAdvice = command === undefined ? `set --file ${quote(place.file, 300)}` : `\`${command}\``;
-  return `${declarationText} is in an included file (${formatLineLocation(place)}); either ${includedFileAdvice}, for all tenants that include it, or ${ownFileAdvice}`;
+  return formatIncludedFileAlternatives(settings, item, {
+    subject: `the ${formatDeclaration(item)}`,
+    formatIncludedFileAdvice: (file) => {
+      const command = buildCommandInFile(change, item, file);
+      return command === undefined ? `set --file ${quote(file, 300)}` : `\`${command}\``;
+    },
+    ownFileAdvice: formatOwnFileAdvice(settings, change, item),
+  });
 }
 
 function formatOwnFileAdvice({ file, files }: Settings, change: ExistingChange, item: DeclaredItem): string {

@@ -40,8 +40,8 @@ export function adoptDrift(
   assertExpectedTenant(drift);
   const { steps, unadopted: unsuitable } = planAdoption(drift.items, settings, new Set(kinds), readFile);
   const unadopted = [...unsuitable];
-  const { meant, tooMany } = splitByRemovalLimit(steps, settings);
-  unadopted.push(...tooMany);
+  const { allowedSteps, excessRemovals } = splitByRemovalLimit(steps, settings);
+  unadopted.push(...excessRemovals);
   const adoptedSteps: AdoptionStep[] = [];
   let files: readonly ChangedFile[] = [];
   const applySteps = (batch: readonly AdoptionStep[]): void => {
@@ -62,7 +62,7 @@ export function adoptDrift(
         );
     }
   };
-  if (meant.length > 0) applySteps(meant);
+  if (allowedSteps.length > 0) applySteps(allowedSteps);
   return {
     files,
     steps: adoptedSteps,
@@ -98,7 +98,7 @@ function assertExpectedTenant({ items, unchanged, host }: Drift): void {
   const missing = items.filter(({ driftKind }) => driftKind === "missing").length;
   if (missing < MIN_EVIDENCE || unchanged > 0 || items.some(({ driftKind }) => driftKind === "changed")) return;
   throw new OtherTenantError(
-    `Of the ${missing} that the files declare, the tenant at ${quote(host)} holds none, so that what it holds is another tenant's, as it seems. No file was changed. Check whose key it is; where the files were never applied to this tenant, apply them first, or begin with \`email-security export\`.`,
+    `The tenant at ${quote(host)} has none of the ${missing} entries and VIPs that the files declare, so the key seems to belong to another tenant. No file was changed. Check which tenant the key belongs to. If the files were never applied to this tenant, apply them first, or start with \`email-security export\`.`,
   );
 }
 
@@ -106,7 +106,7 @@ function assertExpectedTenant({ items, unchanged, host }: Drift): void {
 function splitByRemovalLimit(
   steps: readonly AdoptionStep[],
   { entries, vips, lists }: Settings,
-): { readonly meant: readonly AdoptionStep[]; readonly tooMany: readonly UnadoptedItem[] } {
+): { readonly allowedSteps: readonly AdoptionStep[]; readonly excessRemovals: readonly UnadoptedItem[] } {
   const kinds = [
     { kind: "entry", name: "entries", declared: entries.length, noun: ENTRY_LIST_KIND.noun },
     { kind: "vip", name: "vips", declared: vips.length, noun: VIP_LIST_KIND.noun },
@@ -126,11 +126,11 @@ function splitByRemovalLimit(
     );
     if (problem === undefined) continue;
     const [firstLine = ""] = problem.split("\n");
-    const reason = `with all that are missing, the files ${firstLine.replace(/\.$/, "")}; if that is meant, write \`confirmRemovals: ${removedValues.length}\` under \`lists: {${name}: …}\`, and take it away afterwards`;
+    const reason = `if all missing ones were removed, the files ${firstLine.replace(/\.$/, "")}; if that is intended, write \`confirmRemovals: ${removedValues.length}\` under \`lists: {${name}: …}\`, and remove it afterwards`;
     for (const step of removals) refusalReasons.set(step, reason);
   }
   return {
-    meant: steps.filter((step) => !refusalReasons.has(step)),
-    tooMany: [...refusalReasons].flatMap(([{ items }, reason]) => items.map((item) => ({ item, reason }))),
+    allowedSteps: steps.filter((step) => !refusalReasons.has(step)),
+    excessRemovals: [...refusalReasons].flatMap(([{ items }, reason]) => items.map((item) => ({ item, reason }))),
   };
 }

@@ -49,6 +49,6 @@ function formatAdoptStep(step: AdoptionStep): string {
   const authorText = createdBy === undefined ? "" : ` by ${excerpt(createdBy)}`;
   const dateText = createdAt === undefined ? "" : ` on ${excerpt(createdAt)}`;
   const creationText = authorText + dateText === "" ? "" : `, created${authorText}${dateText}`;
-  const lossText = step.lost === undefined ? "" : `; ${step.lost}`;
+  const lossText = step.lossNote === undefined ? "" : `; ${step.lossNote}`;
   return `- ${step.driftKind} ${formatAdoptionStepName(step)}${creationText}${lossText}`;
 }

@@ -46,7 +46,7 @@ export function createDriftCommand(): Command {
     .argument("[file]", "Settings file (default: settings.yaml, or the only file in settings that no other includes)")
     .option(
       "--adopt <kinds>",
-      "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
+      "Write drift of these kinds into the settings files: added, changed, removed, or several separated by commas; the last two require --stack",
     );
   addWriteOptions(command)
     .option("--revert", "Print the commands that revert the drift, without running them")
@@ -134,7 +134,7 @@ async function parseAdoptKinds({
 }: DriftOptions): Promise<readonly AdoptableKind[] | undefined> {
   if (adopt === undefined) {
     if (dryRun ?? commit ?? pr)
-      throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
+      throw new ConfigurationError("--dry-run, --commit and --pr require --adopt; without it, no file is written.");
     return undefined;
   }
   const { ADOPTABLE_KINDS } = await import("./plan-adoption.js");
@@ -143,12 +143,12 @@ async function parseAdoptKinds({
   const unknownKind = names.find((name) => !ADOPTABLE_KINDS.some((kind) => kind === name));
   if (unknownKind !== undefined) {
     throw new ConfigurationError(
-      `--adopt takes ${ADOPTABLE_KINDS.join(", ")}, or several of them with commas, not ${quote(unknownKind)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
+      `--adopt supports ${ADOPTABLE_KINDS.join(", ")}, or several of them separated by commas, not ${quote(unknownKind)}. Put the settings file before it, as in \`drift FILE --adopt added\`.`,
     );
   }
   if (stack === undefined && kinds.some((kind) => kind !== "added")) {
     throw new ConfigurationError(
-      `--adopt ${kinds.filter((kind) => kind !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
+      `--adopt ${kinds.filter((kind) => kind !== "added").join(",")} requires --stack: the stack's state distinguishes changes at the tenant from declarations that no run has applied yet.`,
     );
   }
   return kinds;
@@ -188,9 +188,9 @@ async function adoptAndWrite(
   const code = await showAndWrite(files, buildAdoptionMessage(steps), options, { print, locks });
   if (steps.length > 0) log(`${formatAdoptionCounts(steps)}: ${describeNextStep(options)}`);
   logTruncated(
-    steps.filter(({ lost }) => lost !== undefined),
+    steps.filter(({ lossNote }) => lossNote !== undefined),
     getAdoptionTransition,
-    (step) => `${formatAdoptionStepName(step)}: ${step.lost}.`,
+    (step) => `${formatAdoptionStepName(step)}: ${step.lossNote}.`,
     "the diff shows all of them",
   );
   const transitions = new Map<string, Transition>(

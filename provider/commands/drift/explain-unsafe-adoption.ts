@@ -10,8 +10,8 @@ export function explainUnsafeAdoption({ driftKind, changedSide }: DriftItem, nam
   if (changedSide === undefined)
     return "without --stack, it can't be distinguished from a declaration that no run has applied yet";
   if (changedSide === "both")
-    return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
+    return "both the files and the tenant have changed it since the stack's last run; decide by hand which of the two to keep";
   return driftKind === "changed"
-    ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
-    : `the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
+    ? "the files have changed it since the stack's last run, and the tenant still has the result of that run"
+    : `the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; to remove it from the files, run \`email-security remove ${excerpt(name)}\``;
 }

@@ -1,29 +1,33 @@
 import type { FileEdit } from "../../files/edit-files";
-import {
-  type ElementFieldName,
-  type ElementValue,
-  isKeptOnMove,
-  pickTextFields,
-  TEXT_FIELD_NAMES,
-  type TextFieldName,
-} from "../../files/element-fields";
 import { formatLineLocation } from "../../files/finding";
-import type { Edit, SectionName, SettingsElement } from "../../files/settings-editor";
-import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings-model";
+import type { SectionName, SettingsElement } from "../../files/settings-editor";
+import type { DeclaredEntry, Settings } from "../../files/settings-model";
 import { findOwnFile, isOwnFile } from "../../files/tenant-own-file";
 import { readYaml } from "../../files/yaml-source";
 import { validateElement } from "../../gitops/declarable-rows";
 import type { DriftItem } from "../../gitops/drift-schema";
-import { getDeclarationLocations, getSection } from "../../gitops/list-change";
+import { formatIncludedFileAlternatives } from "../../gitops/included-file-advice";
+import { type DeclaredItem, getDeclarationLocations, getSection } from "../../gitops/list-change";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { DETAIL_NAMES, findDifferingDetails, getDetailValues, pickSentFields } from "../../settings/entry-fields";
-import { inferEntryType, parseEntryValue } from "../../settings/entry-value";
+import { inferEntryType } from "../../settings/entry-value";
 import { ENTRY_LIST_KIND, VIP_LIST_KIND } from "../../settings/list-arguments";
 import { parseValidPatterns } from "../../settings/list-protection";
 import { omitUndefined } from "../../settings/omit-undefined";
 import { OwnDomains } from "../../settings/own-domains";
 import { findEntryRisks, RISKS } from "../../settings/risk";
-import { excerpt, quote, sanitizeLine } from "../../settings/text";
+import { excerpt, quote } from "../../settings/text";
+import {
+  buildApprovalRemovals,
+  buildDetailEdits,
+  buildElementAddition,
+  buildElementRemovals,
+  buildFieldEdit,
+  buildTenantElement,
+  describeDroppedFields,
+  type ElementAddition,
+  FIELDS_DROPPED_BY_MOVE,
+  getDeclaredName,
+} from "./adoption-edits";
 import { explainUnsafeAdoption } from "./explain-unsafe-adoption";
 
 /** The kinds of drift that the files can adopt. `removed` means missing at the tenant. */
@@ -37,8 +41,8 @@ export interface AdoptionStep {
   /** Two items if the service shows one change as two: an entry with a changed scope. */
   readonly items: readonly DriftItem[];
   readonly edits: readonly FileEdit[];
-  /** Describes the information that the file loses, in a sentence. */
-  readonly lost?: string;
+  /** Describes the fields that the file loses, in a sentence. */
+  readonly lossNote?: string;
 }
 
 /** An item that a person has to decide, with the reason in a sentence. */
@@ -86,7 +90,8 @@ function isSameEntryValue({ kind, value, entryType, actual, declared }: DriftIte
   return JSON.stringify([kind, entryType, value, (actual ?? declared)?.list]);
 }
 
-type Declaration = DeclaredEntry | DeclaredVip;
+/** The reason for an item that exists only at the tenant, in a form that the service alone supports. */
+const INEXPRESSIBLE = "a settings file can't declare it in this form";
 
 class AdoptionPlanner implements AdoptionPlan {
   readonly steps: AdoptionStep[] = [];
@@ -95,155 +100,189 @@ class AdoptionPlanner implements AdoptionPlan {
   readonly #kinds: ReadonlySet<AdoptableKind>;
   readonly #ownDomains: OwnDomains;
   readonly #getTargetFile: (section: SectionName) => string;
-  readonly #declarations: ReadonlyMap<string, Declaration>;
+  readonly #declarations: ReadonlyMap<string, DeclaredItem>;
   readonly #entriesByValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
-  readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
+  readonly #expired: ReadonlyMap<string, readonly DeclaredItem[]>;
 
   constructor(settings: Settings, kinds: ReadonlySet<AdoptableKind>, readFile: (path: string) => string) {
     this.#settings = settings;
     this.#kinds = kinds;
     this.#ownDomains = new OwnDomains(settings.ownDomains);
     this.#getTargetFile = createFileSelector(settings, readFile);
-    this.#declarations = new Map([...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]));
+    this.#declarations = new Map(
+      [...settings.entries, ...settings.vips].map((declaration) => [
+        `${declaration.kind} ${declaration.key}`,
+        declaration,
+      ]),
+    );
     this.#entriesByValue = Map.groupBy(settings.entries, ({ value }) => value);
-    this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${getDeclaredName(one)}`);
+    this.#expired = Map.groupBy(
+      settings.expired,
+      (declaration) => `${declaration.kind} ${getDeclaredName(declaration)}`,
+    );
   }
 
   add(item: DriftItem): void {
     if (!this.#kinds.has("added")) return;
-    const why = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
-    if (why !== undefined) this.#addUnadopted(item, why);
+    const reason = item.kind === "vip" ? this.#explainUnadoptableVip(item) : this.#explainUnadoptableEntry(item);
+    if (reason !== undefined) this.#addUnadopted(item, reason);
     else {
-      const { yamlComment, ...written } = buildElementAddition(item);
-      this.#addStep("added", [item], written, () => [this.#buildAddition({ ...written, yamlComment })]);
+      const { yamlComment, ...newElement } = buildElementAddition(item);
+      this.#addStep("added", [item], newElement, () => [this.#buildAddition({ ...newElement, yamlComment })]);
     }
   }
 
   change(item: DriftItem): void {
     if (!this.#kinds.has("changed")) return;
-    const one = this.#getDeclaration(item);
-    if (one === undefined) return;
+    const declaration = this.#getDeclaration(item);
+    if (declaration === undefined) return;
     const { list } = item.actual ?? {};
-    if (one.kind === "entry" && list !== one.list) {
-      this.#move(item, one, list);
+    if (declaration.kind === "entry" && list !== declaration.list) {
+      this.#move(item, declaration, list);
       return;
     }
-    const written = { section: getSection(one), element: buildTenantElement(item, one) };
-    const edits = (): FileEdit[] => {
-      if (this.#isOwn(one)) return [...buildDetailEdits(item, one), ...buildApprovalRemovals(one)];
+    const newElement = { section: getSection(declaration), element: buildTenantElement(item, declaration) };
+    const buildEdits = (): FileEdit[] => {
+      if (this.#isOwn(declaration))
+        return [...buildDetailEdits(item, declaration), ...buildApprovalRemovals(declaration)];
       // Other tenants use the included file. The tenant's own declaration overrides it here.
       return [
-        this.#buildAddition({ ...written, yamlComment: "as the tenant has it; the included file says otherwise" }),
+        this.#buildAddition({
+          ...newElement,
+          yamlComment: "as at the tenant; the included file declares it differently",
+        }),
       ];
     };
-    this.#addStep("changed", [item], written, edits, describeDroppedFields(one));
+    this.#addStep("changed", [item], newElement, buildEdits, describeDroppedFields(declaration));
   }
 
   remove(item: DriftItem): void {
     if (!this.#kinds.has("removed")) return;
-    const one = this.#getDeclaration(item);
-    if (one === undefined) return;
-    const pattern = this.#findProtectPattern(one);
-    if (!this.#isOwn(one) || getDeclarationLocations(one).some(({ file }) => !this.#isOwnFile(file))) {
+    const declaration = this.#getDeclaration(item);
+    if (declaration === undefined) return;
+    const pattern = this.#findProtectPattern(declaration);
+    if (!this.#isOwn(declaration) || getDeclarationLocations(declaration).some(({ file }) => !this.#isOwnFile(file))) {
       this.#addUnadopted(
         item,
-        this.#formatAlternatives(one, `remove: {${getSection(one)}: [${getDeclaredName(one)}]}`),
+        this.#formatAlternatives(
+          declaration,
+          `remove: {${getSection(declaration)}: [${getDeclaredName(declaration)}]}`,
+        ),
       );
     } else if (pattern !== undefined) {
-      this.#addUnadopted(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
-    } else this.#addStep("removed", [item], undefined, () => buildRemovalEdits(one));
+      this.#addUnadopted(item, `it is protected (\`protect\`: ${quote(pattern)}), so it must be declared`);
+    } else this.#addStep("removed", [item], undefined, () => buildElementRemovals(declaration));
   }
 
   /**
    * Handles a missing entry that exists in another scope. The service shows a changed scope in this form.
    *
-   * @returns whether the two items were handled as one.
+   * @returns whether the two items were handled as one change.
    */
   rescope(missing: DriftItem, added: DriftItem): boolean {
     if (!this.#kinds.has("changed")) {
       // Separate handling would declare both scopes, but the service may hold only one entry for each value.
       if (!this.#kinds.has("added") || this.#kinds.has("removed")) return false;
-      const declared = missing.place === undefined ? "" : `, in ${formatLineLocation(missing.place)}`;
-      const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
-      this.#addUnadopted(added, why);
+      const locationText = missing.place === undefined ? "" : ` at ${formatLineLocation(missing.place)}`;
+      const reason = `it is declared in another scope${locationText}; \`--adopt changed --stack NAME\` adopts the new scope`;
+      this.#addUnadopted(added, reason);
       return true;
     }
-    const one = this.#getDeclaration(missing);
-    if (one === undefined) {
-      this.#addUnadopted(added, "it is declared in another scope, which is not adopted");
+    const declaration = this.#getDeclaration(missing);
+    if (declaration === undefined) {
+      this.#addUnadopted(added, "it is declared in another scope, and that change can't be adopted");
       return true;
     }
     const { verdictScope } = added;
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
-    const section = getSection(one);
-    if (one.overrides.length > 0 || !this.#isOwn(one)) {
+    const section = getSection(declaration);
+    if (declaration.overrides.length > 0 || !this.#isOwn(declaration)) {
       const element =
-        scope === undefined ? getDeclaredName(one) : `{ value: ${getDeclaredName(one)}, scope: ${excerpt(scope)} }`;
-      const lines = `remove: {${section}: [${getDeclaredName(one)}]}\` and \`${section}: [${element}]`;
-      this.#addUnadopted(added, this.#formatAlternatives(one, lines));
+        scope === undefined
+          ? getDeclaredName(declaration)
+          : `{ value: ${getDeclaredName(declaration)}, scope: ${excerpt(scope)} }`;
+      const yaml = `remove: {${section}: [${getDeclaredName(declaration)}]}\` and \`${section}: [${element}]`;
+      this.#addUnadopted(added, this.#formatAlternatives(declaration, yaml));
       return true;
     }
-    const edits = (): FileEdit[] => [
-      ...buildDetailEdits(added, one),
-      ...buildApprovalRemovals(one),
+    const buildEdits = (): FileEdit[] => [
+      ...buildDetailEdits(added, declaration),
+      ...buildApprovalRemovals(declaration),
       // This edit comes last because edits identify an element by its scope.
-      buildFieldEdit(one, "scope", scope),
+      buildFieldEdit(declaration, "scope", scope),
     ];
-    const element = omitUndefined({ ...buildTenantElement(added, one), scope });
-    this.#addStep("changed", [missing, added], { section, element }, edits, describeDroppedFields(one));
+    const element = omitUndefined({ ...buildTenantElement(added, declaration), scope });
+    this.#addStep("changed", [missing, added], { section, element }, buildEdits, describeDroppedFields(declaration));
     return true;
   }
 
   /** Moves an entry to the other list. Its reason and approval apply only to the old list. */
-  #move(item: DriftItem, one: DeclaredEntry, list: List | undefined): void {
+  #move(item: DriftItem, declaration: DeclaredEntry, list: List | undefined): void {
     const risk = this.#describeRisk(item);
-    if (list === undefined) this.#addUnadopted(item, "no file can say it");
+    if (list === undefined) this.#addUnadopted(item, INEXPRESSIBLE);
     else if (risk !== undefined) this.#addUnadopted(item, risk);
-    else if (getDeclarationLocations(one).some(({ file }) => !this.#isOwnFile(file))) {
-      const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
-      this.#addUnadopted(item, this.#formatAlternatives(one, lines));
+    else if (getDeclarationLocations(declaration).some(({ file }) => !this.#isOwnFile(file))) {
+      const yaml = `remove: {${declaration.list}: [${declaration.value}]}\` and \`${list}: [${declaration.value}]`;
+      this.#addUnadopted(item, this.#formatAlternatives(declaration, yaml));
     } else {
-      const fields = Object.entries(buildTenantElement(item, one)).filter(
-        ([name]) => !FIELDS_DROPPED_BY_MOVE.some((lost) => lost === name),
+      const fields = Object.entries(buildTenantElement(item, declaration)).filter(
+        ([name]) => !FIELDS_DROPPED_BY_MOVE.some((dropped) => dropped === name),
       );
       const element = Object.fromEntries(fields) as SettingsElement;
-      const yamlComment = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
-      const written = { section: list, element };
-      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, yamlComment })];
-      this.#addStep("changed", [item], written, edits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
+      const yamlComment = `on the ${list} list at the tenant; it was on the ${declaration.list} list in this file`;
+      const newElement = { section: list, element };
+      const buildEdits = (): FileEdit[] => [
+        ...buildElementRemovals(declaration),
+        this.#buildAddition({ ...newElement, yamlComment }),
+      ];
+      this.#addStep(
+        "changed",
+        [item],
+        newElement,
+        buildEdits,
+        describeDroppedFields(declaration, FIELDS_DROPPED_BY_MOVE),
+      );
     }
   }
 
   /** Returns the declaration of a changed or missing item. Undefined, and left to a person, if the change may not be the tenant's. */
-  #getDeclaration(item: DriftItem): Declaration | undefined {
-    const one = this.#declarations.get(`${item.kind} ${item.key}`);
-    const why = one === undefined ? "no file can say it" : explainUnsafeAdoption(item, getDeclaredName(one));
-    if (why === undefined) return one;
-    this.#addUnadopted(item, why);
+  #getDeclaration(item: DriftItem): DeclaredItem | undefined {
+    const declaration = this.#declarations.get(`${item.kind} ${item.key}`);
+    const reason =
+      declaration === undefined ? INEXPRESSIBLE : explainUnsafeAdoption(item, getDeclaredName(declaration));
+    if (reason === undefined) return declaration;
+    this.#addUnadopted(item, reason);
     return undefined;
   }
 
+  #explainExpired(declaration: DeclaredItem): string {
+    const { location, expires } = declaration;
+    if (this.#isOwn(declaration)) {
+      return `its declaration at ${formatLineLocation(location)} expired on ${expires}; remove that declaration, or change its \`expires\``;
+    }
+    return formatIncludedFileAlternatives(this.#settings, declaration, {
+      subject: `its declaration, which expired on ${expires},`,
+      formatIncludedFileAdvice: () => "change its `expires` there",
+      ownFileAdvice: `declare it in ${this.#quoteRootFile()}, for this tenant only`,
+    });
+  }
+
   #explainUnadoptableVip({ value }: DriftItem): string | undefined {
-    const [gone] = this.#expired.get(`vip ${value}`) ?? [];
-    return (
-      gone &&
-      `it is declared until ${gone.expires}, which is past, in ${formatDeclarationLine(gone)}; give it another end`
-    );
+    const [expired] = this.#expired.get(`vip ${value}`) ?? [];
+    return expired && this.#explainExpired(expired);
   }
 
   #explainUnadoptableEntry(item: DriftItem): string | undefined {
     const { key, value, entryType, actual } = item;
     const declared = this.#entriesByValue.get(value)?.find(({ list }) => list !== actual?.list);
     if (declared !== undefined)
-      return `it is declared on the ${declared.list} list, in ${formatDeclarationLine(declared)}`;
-    const [past] = this.#expired.get(`entry ${value}`) ?? [];
-    if (past !== undefined) {
-      return `it is declared until ${past.expires}, which is past, in ${formatDeclarationLine(past)}; take that away, or give it another end`;
-    }
-    if (entryType === undefined || actual?.list === undefined || key.includes("(also ")) return "no file can say it";
+      return `it is declared on the ${declared.list} list at ${formatLineLocation(declared.location)}`;
+    const [expired] = this.#expired.get(`entry ${value}`) ?? [];
+    if (expired !== undefined) return this.#explainExpired(expired);
+    if (entryType === undefined || actual?.list === undefined || key.includes("(also ")) return INEXPRESSIBLE;
     const impliedType = inferEntryType(value);
     if (impliedType !== undefined && impliedType !== entryType)
-      return `its type is ${quote(entryType)}, and a file can only declare the value as ${impliedType}`;
+      return `its type is ${quote(entryType)}, but a settings file can only declare the value as ${impliedType}`;
     return this.#describeRisk(item);
   }
 
@@ -252,26 +291,35 @@ class AdoptionPlanner implements AdoptionPlan {
       { list: actual?.list as List, value, entryType: entryType as EntryType },
       this.#ownDomains,
     );
-    return risk && `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
+    return (
+      risk &&
+      `it ${RISKS[risk.code].title} (${risk.code}); if it is intended, declare it yourself, with the reason in \`acceptRisk\``
+    );
   }
 
   #buildAddition({ section, element, yamlComment }: ElementAddition): FileEdit {
     return { file: this.#getTargetFile(section), edit: { action: "add", section, element, yamlComment } };
   }
 
-  #findProtectPattern({ kind, key, text }: Declaration): string | undefined {
+  #findProtectPattern({ kind, key, text }: DeclaredItem): string | undefined {
     const [list, { protect } = {}] =
       kind === "vip" ? [VIP_LIST_KIND, this.#settings.lists.vips] : [ENTRY_LIST_KIND, this.#settings.lists.entries];
     return parseValidPatterns(protect).find((pattern) => pattern.matches(list.getPatternTarget(key, text)))?.text;
   }
 
-  #formatAlternatives(one: Declaration, lines: string): string {
-    const [top = this.#settings.file] = this.#settings.files;
-    const foreign = getDeclarationLocations(one).find(({ file }) => !this.#isOwnFile(file)) ?? one.location;
-    return `it stands in an included file (${formatLineLocation(foreign)}): change it there, for all that include it, or write \`${lines}\` in ${quote(top, 300)} for this tenant alone`;
+  #formatAlternatives(declaration: DeclaredItem, yaml: string): string {
+    return formatIncludedFileAlternatives(this.#settings, declaration, {
+      subject: "it",
+      formatIncludedFileAdvice: () => "change it there",
+      ownFileAdvice: `write \`${yaml}\` in ${this.#quoteRootFile()}, for this tenant only`,
+    });
   }
 
-  #isOwn({ location }: Declaration): boolean {
+  #quoteRootFile(): string {
+    return quote(this.#settings.files[0] ?? this.#settings.file, 300);
+  }
+
+  #isOwn({ location }: DeclaredItem): boolean {
     return this.#isOwnFile(location.file);
   }
 
@@ -283,109 +331,18 @@ class AdoptionPlanner implements AdoptionPlan {
     this.unadopted.push({ item, reason });
   }
 
-  /** @param written the element as the file will contain it. It is checked by itself before any file is edited. */
+  /** @param newElement the element as the file will contain it. It is checked by itself before any file is edited. */
   #addStep(
     driftKind: AdoptableKind,
     items: readonly DriftItem[],
-    written: Omit<ElementAddition, "yamlComment"> | undefined,
-    edits: () => readonly FileEdit[],
-    lost?: string,
+    newElement: Omit<ElementAddition, "yamlComment"> | undefined,
+    buildEdits: () => readonly FileEdit[],
+    lossNote?: string,
   ): void {
-    const why = written && validateElement(written.section, written.element);
-    if (why !== undefined) for (const item of items) this.#addUnadopted(item, why);
-    else this.steps.push({ driftKind, items, edits: edits(), ...(lost === undefined ? {} : { lost }) });
+    const problem = newElement && validateElement(newElement.section, newElement.element);
+    if (problem !== undefined) for (const item of items) this.#addUnadopted(item, problem);
+    else this.steps.push({ driftKind, items, edits: buildEdits(), ...(lossNote === undefined ? {} : { lossNote }) });
   }
-}
-
-interface ElementAddition {
-  readonly section: SectionName;
-  readonly element: SettingsElement;
-  readonly yamlComment: string;
-}
-
-function buildElementAddition({ kind, value, verdictScope, actual = {} }: DriftItem): ElementAddition {
-  const { createdBy, createdAt: day } = actual;
-  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
-  const who = createdBy === undefined ? "" : ` by ${sanitizeLine(createdBy)}`;
-  const when = day === undefined ? "" : ` on ${sanitizeLine(day.slice(0, 10))}`;
-  const { list: _section, ...about } = pickSentFields(actual);
-  const element = omitUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
-  const section = kind === "vip" ? "vips" : (actual.list as List);
-  return { section, element, yamlComment: `added at the tenant${who}${when}` };
-}
-
-/** Returns all the fields of a declaration that stay true when it is rewritten. */
-function buildCurrentElement(one: Declaration): SettingsElement {
-  const { approvedBy: _before, ...about } = pickTextFields(one);
-  if (one.kind === "vip") return { email: one.rawValue, ...about };
-  const { rawValue, verdictScope, entryType } = one;
-  const inferred = parseEntryValue(rawValue);
-  const isInferred = inferred.ok && inferred.value.entryType === entryType;
-  return omitUndefined({
-    value: rawValue,
-    ...about,
-    scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
-    type: isInferred ? undefined : entryType,
-  });
-}
-
-/** Returns the element with the tenant's values, and without the fields that the tenant doesn't have. */
-function buildTenantElement({ actual = {} }: DriftItem, one: Declaration): SettingsElement {
-  const element = { ...buildCurrentElement(one), ...getDetailValues(actual) };
-  return Object.fromEntries(
-    Object.entries(element).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-}
-
-function buildDetailEdits({ actual = {} }: DriftItem, one: Declaration): FileEdit[] {
-  return findDifferingDetails(actual, one).map((name) => buildFieldEdit(one, name, actual[name]));
-}
-
-/** An approval or a review of the old state does not cover the new one. */
-const STALE_FIELDS = ["approvedBy", "reviewed"] as const;
-
-/** The other fields that a move to the other list drops. The tenant has the details, such as the comment. */
-const FIELDS_DROPPED_BY_MOVE = TEXT_FIELD_NAMES.filter(
-  (name) => ![...DETAIL_NAMES, ...STALE_FIELDS].some((other) => other === name) && !isKeptOnMove(name),
-);
-
-function buildApprovalRemovals(one: Declaration): FileEdit[] {
-  return STALE_FIELDS.filter((key) => one[key] !== undefined).map((key) => buildFieldEdit(one, key, undefined));
-}
-
-function describeDroppedFields(one: Declaration, more: readonly TextFieldName[] = []): string | undefined {
-  const keys = [...more, ...STALE_FIELDS].filter((key) => (one as DeclaredEntry)[key] !== undefined);
-  if (keys.length === 0) return undefined;
-  const were = keys.length === 1 ? "was" : "were";
-  return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
-}
-
-function buildFieldEdit(
-  one: Declaration,
-  key: ElementFieldName | "reviewed",
-  newValue: ElementValue | undefined,
-): FileEdit {
-  const edit = { action: "set", ...getElementSelector(one), key, newValue } as Edit;
-  return { file: one.location.file, edit };
-}
-
-/** Several of the tenant's own files may declare the same entry. */
-function buildRemovalEdits(one: Declaration): FileEdit[] {
-  const files = new Set(getDeclarationLocations(one).map(({ file }) => file));
-  return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(one) } }));
-}
-
-function getElementSelector(one: Declaration): { section: SectionName; value: string; scope?: string } {
-  const about = { section: getSection(one), value: getDeclaredName(one) };
-  return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
-}
-
-function getDeclaredName(one: Declaration): string {
-  return one.kind === "vip" ? one.email : one.value;
-}
-
-function formatDeclarationLine({ location }: Declaration): string {
-  return formatLineLocation(location);
 }
 
 /** Returns a function that selects the file for an addition. It reads each file at most once, on demand. */

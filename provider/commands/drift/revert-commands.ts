@@ -27,7 +27,7 @@ function formatRemovalCommands({ kind, value, actual, id }: DriftItem): string[]
   if (kind !== "vip" || !isPrintable(value)) return [];
   const body = quoteShellText(JSON.stringify({ emails: [value] }));
   return [
-    `# VIP ${excerpt(value)}${authorText}; the exclusion that the service writes lasts`,
+    `# VIP ${excerpt(value)}${authorText}; this excludes the mailbox permanently`,
     `service POST /api/v1/settings/vip_employees/remove -H "Content-Type: application/json" -d ${body}`,
   ];
 }

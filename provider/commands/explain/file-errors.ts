@@ -46,12 +46,11 @@ export const FILE_ERRORS = {
   ERR_SOURCE: {
     meaning:
       "A directory or feed can't be read, or its content can't be trusted, so the generated file of this source is unchanged. Other sources are synced.",
-    example:
-      'This run may not read "https://feeds.example/domains.txt" for the source phish-feed. If the address is correct, allow it where the run is started: EMAIL_SECURITY_SOURCES=phish-feed=https://feeds.example/',
+    example: `This run isn't allowed to read "https://feeds.example/domains.txt" for the source phish-feed. If the address is correct, allow it where the run is started: EMAIL_SECURITY_SOURCES=phish-feed=https://feeds.example/`,
     causes: [
       "the run doesn't allow the address: `EMAIL_SECURITY_SOURCES` doesn't list it for this source",
       "missing or expired credentials, a redirect to a login, or a wrong address",
-      "an answer that is empty, cut short, older than the last one, or larger than `max`",
+      "a response that is empty, truncated, older than the last one, or larger than `max`",
       "more removals than one sync may propose",
     ],
     remedies: [

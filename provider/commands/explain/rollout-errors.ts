@@ -40,7 +40,7 @@ export const ROLLOUT_ERRORS = {
     example: [
       'This run does not allow the following, which "tenants.yaml" requires. Nothing was run, and no key was read or sent.',
       '  the environment variable AWS_SECRET_ACCESS_KEY, for "acme" (tenants.yaml:7)',
-      "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
+      "A change to that file must not decide this. If all of this is intended, set it where the run starts:",
       "  EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY",
     ].join("\n"),
     causes: [
@@ -79,7 +79,7 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_PLAN: {
     meaning: "More tenants can't be planned than the tolerance allows. Nothing was changed.",
     example: [
-      "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
+      "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example returned 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
       "That is more than the tolerance of all allows, so planning ended: 2 of 3 tenants were not planned. Nothing was changed.",
       "Fix the cause, or leave these tenants out with --except, and plan again: `email-security rollout tenants.yaml`",
     ].join("\n"),

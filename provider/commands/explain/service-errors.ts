@@ -4,7 +4,7 @@ export const SERVICE_ERRORS = {
   ERR_AUTH: {
     meaning: "The service rejected the API key (status 401 or 403). Nothing was changed.",
     example:
-      "GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
+      "GET /api/v1/settings/vip_employees at https://mail-security.example returned 401: the X-Api-Key header is missing or does not contain a valid API key. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     causes: [
       "the key is mistyped, was replaced, or has expired",
       "the key belongs to another tenant, or to a service other than the address",
@@ -19,7 +19,7 @@ export const SERVICE_ERRORS = {
   ERR_BAD_REQUEST: {
     meaning: "The service rejected the request as invalid (status 400). Nothing was changed.",
     example:
-      'POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: value: "no domain" isn\'t a valid domain. The service rejected the request as invalid; nothing was changed.',
+      'POST /api/v1/settings/allow_deny_entries at https://mail-security.example returned 400: value: "no domain" isn\'t a valid domain. The service rejected the request as invalid; nothing was changed.',
     causes: [
       "a value, scope or comment that this service doesn't accept; its own message says which",
       "a release of the service whose requirements differ from its API reference",
@@ -30,7 +30,7 @@ export const SERVICE_ERRORS = {
   ERR_NOT_FOUND: {
     meaning: "The requested object doesn't exist at this tenant (status 404).",
     example:
-      "DELETE /api/v1/settings/allow_deny_entries/ade_7q2m at https://mail-security.example answered 404: the allow/deny entry ade_7q2m does not exist. Either it does not exist for this tenant, or the address isn't the service's.",
+      "DELETE /api/v1/settings/allow_deny_entries/ade_7q2m at https://mail-security.example returned 404: the allow/deny entry ade_7q2m does not exist. Either it does not exist for this tenant, or the address isn't the service's.",
     causes: [
       "somebody removed it in the console since the last read",
       "the address isn't the service's, or has an extra path",
@@ -45,7 +45,7 @@ export const SERVICE_ERRORS = {
   ERR_CONFLICT: {
     meaning: "The object already exists, or conflicts with another entry (status 409).",
     example:
-      "POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 409: twice.example is already on the deny list with verdict scope global. It already exists, or conflicts with another entry.",
+      "POST /api/v1/settings/allow_deny_entries at https://mail-security.example returned 409: twice.example is already on the deny list with verdict scope global. It already exists, or conflicts with another entry.",
     causes: ["the same value is on the other list", "a colleague or another stack added it at the same moment"],
     remedies: ["Look in the service's console for the existing entry, and declare or remove it."],
     nextCommand: "pulumi up --refresh",
@@ -53,7 +53,7 @@ export const SERVICE_ERRORS = {
   ERR_RATE_LIMITED: {
     meaning: "The service limited the rate of requests (status 429), even after all retries. Completed changes stay.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 429: too many requests: the limit is 0.1 per second. Too many requests; wait 10 s, then run again.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 429: too many requests: the limit is 0.1 per second. Too many requests; wait 10 s, then run again.",
     causes: [
       "other programs send requests with the same key",
       "a limit that is too low for a run of this size",
@@ -69,7 +69,7 @@ export const SERVICE_ERRORS = {
   ERR_SERVER: {
     meaning: "The service failed (status 5xx) in every attempt. Completed changes stay, and you can safely run again.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 503: down for maintenance. The service failed. You can safely run again.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 503: down for maintenance. The service failed. You can safely run again.",
     causes: ["the service is down or under maintenance", "a proxy in front of the service can't reach it"],
     remedies: ["Check whether the service is healthy, and wait until it is."],
     nextCommand: "pulumi up --refresh",
@@ -77,7 +77,7 @@ export const SERVICE_ERRORS = {
   ERR_UNEXPECTED_STATUS: {
     meaning: "The service returned a status that its API reference doesn't define.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 418: I am a teapot. The service's reference does not define this status.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 418: I am a teapot. The service's reference does not define this status.",
     causes: ["a proxy, a firewall or another service responds at this address"],
     remedies: ["Find out from the quoted response what responds at the address."],
     nextCommand: "email-security doctor",
@@ -85,7 +85,7 @@ export const SERVICE_ERRORS = {
   ERR_REDIRECT: {
     meaning: "The address responds with a redirect. It isn't followed, because that would send the API key elsewhere.",
     example:
-      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 302, a redirect to "https://sign-in.example/", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.',
+      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 302, a redirect to "https://sign-in.example/", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.',
     causes: ["the address is outdated, or lacks a part, such as `www.`", "a sign-in page in front of the service"],
     remedies: ["Configure the final address: the target of the redirect, if that is the service."],
     nextCommand: "email-security doctor",
@@ -118,7 +118,7 @@ export const SERVICE_ERRORS = {
     meaning:
       "The request was not sent, because previous requests kept failing. The message begins with the last of these failures.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 503: down for maintenance. The service failed. You can safely run again. Because requests kept failing, GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. You can safely run again: only the remaining changes are made.",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 503: down for maintenance. The service failed. You can safely run again. Because requests kept failing, GET /api/v1/settings/allow_deny_entries at https://mail-security.example was not sent. You can safely run again: only the remaining changes are made.",
     causes: ["the service is down and failed several times in a row"],
     remedies: [
       "Look up the code of the failure at the start of the message.",
@@ -164,7 +164,7 @@ export const SERVICE_ERRORS = {
   ERR_HTML_RESPONSE: {
     meaning: "The response is a web page instead of the service's data.",
     example:
-      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with an HTML page instead of JSON: "<!doctype html><title>Sign in</title>". Check that the address is the service\'s own, and not that of a sign-in page or a proxy.',
+      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200 with an HTML page instead of JSON: "<!doctype html><title>Sign in</title>". Check that the address is the service\'s own, and not that of a sign-in page or a proxy.',
     causes: [
       "the address belongs to the service's console, not to its API",
       "a sign-in page or a proxy in front of the service",
@@ -175,7 +175,7 @@ export const SERVICE_ERRORS = {
   ERR_CONTENT_TYPE: {
     meaning: "The response isn't JSON, but something else.",
     example:
-      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with content of type "text/plain" instead of JSON: "It works!"',
+      'GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200 with content of type "text/plain" instead of JSON: "It works!"',
     causes: [
       "a proxy or another service responds at this address",
       "a proxy encodes responses in a way that wasn't requested",
@@ -186,7 +186,7 @@ export const SERVICE_ERRORS = {
   ERR_EMPTY_BODY: {
     meaning: "The service reported success, but returned no data where data is required.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with an empty body instead of JSON",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200 with an empty body instead of JSON",
     causes: ["a proxy that truncates responses", "a bug in the service"],
     remedies: [
       "Find out what responds at the address: a proxy, or another service.",
@@ -197,7 +197,7 @@ export const SERVICE_ERRORS = {
   ERR_TRUNCATED_BODY: {
     meaning: "A response is truncated, or isn't valid JSON.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200 with JSON that is invalid or truncated: '{\"results\": {'",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200 with JSON that is invalid or truncated: '{\"results\": {'",
     causes: ["a connection that was lost", "a proxy that truncates long responses"],
     remedies: ["Run again: the run first verifies which changes took effect, and does nothing twice."],
     nextCommand: "pulumi up --refresh",
@@ -205,7 +205,7 @@ export const SERVICE_ERRORS = {
   ERR_WRONG_ENVELOPE: {
     meaning: "The response has the form of another endpoint or of an error, and was rejected.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it has `error` instead of `results`; the service reports: try later",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200, but it has `error` instead of `results`; the service reports: try later",
     causes: [
       "another service, or another release of this one, responds at this address",
       "the service reports a failure with a success status",
@@ -219,7 +219,7 @@ export const SERVICE_ERRORS = {
   ERR_INVALID_RESPONSE: {
     meaning: "The response is valid JSON, but doesn't match the service's API reference. No action is based on it.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but its body doesn't match the reference: results: Invalid input: expected object, received undefined",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200, but its body doesn't match the reference: results: Invalid input: expected object, received undefined",
     causes: [
       "another service responds at this address",
       "a release of the service whose responses differ from its API reference",
@@ -230,7 +230,7 @@ export const SERVICE_ERRORS = {
   ERR_RESPONSE_TOO_LARGE: {
     meaning: "The response exceeds a limit: 16 MiB, a million JSON values or 50,000 items.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example answered 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example returned 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
     causes: ["another service responds at this address", "a service that ignores the page size"],
     remedies: [
       "Check the address.",

@@ -89,7 +89,7 @@ export const TENANT_ERRORS = {
   },
   ERR_WRONG_LIST: {
     meaning:
-      "The service put an entry on the wrong list. It was removed at once, unless the message says that this failed.",
+      "The service put an entry on the wrong list. It was removed immediately, unless the message says that this failed.",
     example:
       'The service was asked to create "evil.example" on the deny list and returned evil.example on the allow list (id ade_7q2m, scope "global", comment "INC-7", created by Pulumi (ci) at 2026-11-21T08:00:00Z). That entry was removed immediately; nothing is left behind.',
     causes: ["a bug in the service, or in a proxy"],
@@ -190,7 +190,7 @@ export const TENANT_ERRORS = {
     meaning: "Part of a list could not be changed as declared. The rest was changed, and the state records which.",
     example: [
       "1 of 3 entries could not be applied; the reasons are below. Everything else is applied, and the stack's state contains what the service reported. Fix the reported causes, then run again: a run does only the rest.",
-      "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service rejected the request as invalid; nothing was changed. [ERR_BAD_REQUEST]",
+      "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example returned 400: the value is on a list of ours. The service rejected the request as invalid; nothing was changed. [ERR_BAD_REQUEST]",
     ].join("\n"),
     causes: ["one of the reasons below the message, each with its own code"],
     remedies: ["Look up the codes of the causes, and fix them.", "Run again: a run does only the rest."],
@@ -199,7 +199,7 @@ export const TENANT_ERRORS = {
   ERR_NOT_ATTEMPTED: {
     meaning: "Part of a list was left for the next run, because other changes had failed in a way that would persist.",
     example:
-      "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not attempted, because others failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 403: this key may only read. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
+      "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not attempted, because others failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example returned 403: this key may only read. The service does not accept this API key; check the key, and that it belongs to this address and tenant.",
     causes: ["the service is down, rejects the key, or requests a wait; the quoted failure says which"],
     remedies: ["Look up the code of the quoted failure, and fix its cause."],
     nextCommand: "pulumi up --refresh",

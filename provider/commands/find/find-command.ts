@@ -112,7 +112,7 @@ async function runFindCommand(values: readonly string[], options: FindOptions, c
     const incompleteCount = tenants.filter(({ readErrors }) => readErrors.length > 0).length;
     if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
-        `warning: of ${tenants.length}, ${incompleteCount} could not be read as a whole; there may be more.`,
+        `warning: ${incompleteCount} of ${tenants.length} tenants could not be read completely; there may be more matches.`,
       );
     return EXIT.error;
   }
@@ -127,7 +127,7 @@ function isFleetSearch({ all, only, except, label, file, stack }: FindOptions, i
   const isAll = all === true || isTargetsFileGiven || [only, except, label].some((option) => option !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
-      "--file and --stack are of one tenant; leave them out to search all tenants of the targets file.",
+      "--file and --stack select one tenant; omit them to search all tenants of the targets file.",
     );
   }
   return isAll;
@@ -183,7 +183,7 @@ async function findOptionalFile(isRequired: boolean): Promise<string | undefined
     return await findDefaultSettingsFile();
   } catch (error) {
     if (isRequired || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
-    console.error("note: there are no settings files here; only the tenant is looked at.");
+    console.error("note: there are no settings files here; only the tenant is searched.");
     return undefined;
   }
 }

@@ -80,7 +80,7 @@ export type StackOccurrence = NonNullable<FindMatch["stack"]>;
 
 const decisionSchema = jsonObject({
   sender: jsonTextField("In canonical form."),
-  scope: jsonTextField("global: all mail; else mail of the verdict of this name."),
+  scope: jsonTextField("global: all mail; otherwise, mail with the verdict of this name."),
   basis: z
     .enum(["tenant", "files"])
     .describe("The basis of the result: the tenant's actual settings, or its files if the tenant was not read."),

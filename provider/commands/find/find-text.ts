@@ -200,11 +200,12 @@ function addDecisions({ value }: FindQuery, tenants: readonly TenantMatches[], a
 }
 
 function formatDecision({ sender, scope, basis, decidingEntry, otherEntryCount, isCertain }: Decision): string {
-  const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail of the verdict ${excerpt(scope)}`;
-  const byText = basis === "files" ? ", by the files" : "";
+  const mailText = scope === DEFAULT_VERDICT_SCOPE ? "mail" : `mail with the verdict ${excerpt(scope)}`;
+  const byText = basis === "files" ? ", according to the files" : "";
   if (decidingEntry === undefined)
     return `No entry applies to ${mailText} from ${formatValueWithUnicode(sender)}${byText}.`;
-  const precedenceText = otherEntryCount === 0 ? "" : `, before ${formatCount(otherEntryCount, "other")}`;
+  const precedenceText =
+    otherEntryCount === 0 ? "" : `, ahead of ${formatCount(otherEntryCount, "other entry", "other entries")}`;
   const caveat = isCertain
     ? ""
     : " This is an assumption: the service's reference doesn't define which of several entries takes precedence, or whether a domain covers its subdomains.";

@@ -130,7 +130,7 @@ function addChangesJob(workflow: string, { directory, name }: NestedLocation): s
   const [checkout = ""] = /^ +- uses: actions\/checkout@.*\n/m.exec(workflow) ?? [];
   return workflow.replace(
     /^ {2}lint:\n( {4}name: .*\n)/m,
-    `  # No filter of paths: a required check of a workflow that doesn't run stays pending, and that of a skipped job has passed.
+    `  # No path filter: a required check stays pending if its workflow doesn't run, but passes if its job is skipped.
   changes:
     name: Changes (${name})
     runs-on: ubuntu-24.04
@@ -144,7 +144,7 @@ ${checkout}        with:
           persist-credentials: false
           fetch-depth: 2
 
-      # What is checked out is the merge into main, whose first parent is main.
+      # The checkout is the merge commit into main; its first parent is main.
       - name: Compare with main
         id: changes
         run: |

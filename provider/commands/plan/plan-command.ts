@@ -82,5 +82,5 @@ function printApplyCommand(
   ]
     .filter(Boolean)
     .join(" ");
-  console.error(sanitizeMultiline(`To apply just this, once it was reviewed: ${command}`));
+  console.error(sanitizeMultiline(`To apply exactly this plan, once it is reviewed: ${command}`));
 }

@@ -97,8 +97,8 @@ export function buildReviewWorklist(
     const isReviewedSince = (declaration.reviewed?.on ?? "") > (declaration.expires ?? "") && isDecided(declaration);
     if (!isAtTenant && (isReviewedSince || endsBySync(declaration))) continue;
     const evidence = isAtTenant
-      ? `It was declared until ${declaration.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
-      : `It was declared until ${declaration.expires}, and its line does nothing any more.`;
+      ? `It expired on ${declaration.expires}, and the tenant still has it. If its stack declared it, \`apply --only-expired\` removes it; otherwise, remove it in the console.`
+      : `It expired on ${declaration.expires}, and its line no longer has any effect.`;
     addReason(declaration, { kind: "expired", evidence });
   }
   const ownDomains = new OwnDomains(settings.ownDomains);
@@ -137,11 +137,11 @@ export function buildReviewWorklist(
 }
 
 const ADD_VIP_HINT =
-  "`email-security add vip` makes it one; what `lists.vips.ignore` names in the file is left out here.";
+  "`email-security add vip` adds it. People who match `lists.vips.ignore` in the file aren't listed.";
 
 /** More people than this are too many for one review. */
 const MAX_TARGETED_MAILBOXES = 20;
-const MORE_TARGETED_NOTE = `Of targeted people who are no VIPs, the ${MAX_TARGETED_MAILBOXES} most targeted are told.`;
+const MORE_TARGETED_NOTE = `Only the ${MAX_TARGETED_MAILBOXES} most targeted people who aren't VIPs are listed.`;
 
 const KIND_BY_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
   "malicious-allow": "malicious",
@@ -160,7 +160,7 @@ function findExpiringReason({ expires }: Declaration, today: string, withinDays:
   const days = Math.round((Date.parse(expires) - Date.parse(today)) / DAY_MS);
   if (days > withinDays) return undefined;
   const dueText = days === 0 ? "today" : days === 1 ? "tomorrow" : `in ${days} days`;
-  return { kind: "expiring", evidence: `It expires on ${expires}, ${dueText}.` };
+  return { kind: "expiring", evidence: `It expires on ${expires}, ${dueText}, unless you extend it.` };
 }
 
 function buildReviewItem(declaration: Declaration, settings: Settings): Omit<ReviewItem, "reasons"> {

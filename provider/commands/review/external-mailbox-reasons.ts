@@ -18,7 +18,7 @@ export function findExternalOwnerReason(
   if (owner === undefined || !isExternalMailbox(owner, ownDomains)) return undefined;
   return {
     kind: "external-owner",
-    evidence: `Its owner ${excerpt(owner)} has a mailbox in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
+    evidence: `Its owner ${excerpt(owner)} has no mailbox in the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
@@ -29,7 +29,7 @@ export function findExternalVipReason(
   if (declaration.kind !== "vip" || !isExternalMailbox(declaration.email, ownDomains)) return undefined;
   return {
     kind: "departed",
-    evidence: `The mailbox is in none of the organization's own domains (${formatDomainNames(ownDomains)}).`,
+    evidence: `The mailbox isn't in any of the organization's own domains (${formatDomainNames(ownDomains)}).`,
   };
 }
 
@@ -49,7 +49,7 @@ export function findDepartedVipReason({ key }: DeclaredVip, observed: ObservedSt
   }
   if (!hasDirectory) return undefined;
   const evidence =
-    "The service tells no name, job or department of it, as it does of others: it may have left the organization.";
+    "The service reports no name, job title or department for it, unlike for other VIPs: the person may have left the organization.";
   return { kind: "departed", evidence };
 }
 

@@ -68,7 +68,7 @@ export function createReviewDropCommand(): Command {
   const command = createDecisionCommand(
     "drop",
     "Remove an entry or VIP from the settings files, with the reason in the commit",
-  ).option("--ticket <text>", "Name the ticket in the commit message");
+  ).option("--ticket <text>", "Set the ticket for the commit message");
   return addHelp(
     addFileOptions(command).action(
       wrapAction(async (values: string[], options: DecisionOptions) => await recordDecision("remove", values, options)),
@@ -91,7 +91,7 @@ function createDecisionCommand(name: string, description: string): Command {
     .description(description)
     .argument("<values...>", VALUES_HELP)
     .requiredOption("--reason <text>", "Give the reason in one line")
-    .option("--by <name>", "Name who decided (default: git's user.email)")
+    .option("--by <name>", "Set the person who decided (default: git's user.email)")
     .addOption(createListOption());
 }
 
@@ -120,5 +120,7 @@ async function readGitEmail(options: DecisionOptions): Promise<string> {
   const result = await git(["config", "--get", "user.email"]).catch(() => undefined);
   const email = result?.stdout.trim() ?? "";
   if (result?.code === 0 && email !== "") return email;
-  throw new ConfigurationError("Give --by, as lena@acme.example: who decides. git knows no user.email here.");
+  throw new ConfigurationError(
+    "Set --by to the person who decided, such as lena@acme.example; git has no user.email here.",
+  );
 }

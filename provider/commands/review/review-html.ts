@@ -42,10 +42,10 @@ const MAX_TITLE_LENGTH = 200;
 type ReviewStatus = Extract<PageStatus, "danger" | "warning" | "none" | "nothing">;
 
 const STATUS_TEXT: Readonly<Record<ReviewStatus, string>> = {
-  danger: "Look at this first",
+  danger: "Urgent",
   warning: "To review",
   none: "To review",
-  nothing: "All is decided",
+  nothing: "Nothing to review",
 };
 
 function getReviewStatus({ items: [first], missingEvidence }: ReviewReport): ReviewStatus {

@@ -32,6 +32,6 @@ export function renderReviewMarkdown(report: ReviewReport): string {
     `${head}\n`,
     [items.map((item) => () => renderFullItem(item)), items.map((item) => () => renderBriefItem(item))],
     MAX_MARKDOWN_BYTES,
-    (hiddenCount) => `… and ${hiddenCount} more; \`email-security review\` tells all of them.\n`,
+    (hiddenCount) => `… and ${hiddenCount} more; \`email-security review\` shows all of them.\n`,
   );
 }

@@ -73,5 +73,5 @@ export function formatItemDetails({
 }
 
 function formatItemExpiry(expires: string): string {
-  return expires === "never" ? "never ends" : `until ${expires}`;
+  return expires === "never" ? "never expires" : `until ${expires}`;
 }

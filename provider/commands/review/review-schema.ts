@@ -9,10 +9,10 @@ export const REVIEW_FORMAT = 1;
 
 const itemSchema = jsonObject({
   list: z.enum(["allow", "deny", "vip"]),
-  value: jsonTextField("The value or mailbox in canonical form; as the service reports it where no file declares it."),
+  value: jsonTextField("The value or mailbox in canonical form; or as the service reports it, if no file declares it."),
   scope: jsonTextField("Of entries.").exactOptional(),
-  place: placeSchema.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
-  isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
+  place: placeSchema.describe("Where it is declared. Absent if no file declares it.").exactOptional(),
+  isShared: z.boolean().describe("Whether its file is included, possibly by other tenants too.").exactOptional(),
   comment: jsonTextField("Why it is here, as declared or as the tenant has it.").exactOptional(),
   ticket: z.string().exactOptional(),
   owner: z.string().exactOptional(),
@@ -23,9 +23,9 @@ const itemSchema = jsonObject({
       kind: z
         .enum(REVIEW_KINDS)
         .describe(
-          "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that exists only at the tenant. expired, expiring: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. external-owner: its owner's mailbox is outside the organization's own domains. departed: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
+          "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: it violates a rule of the team's policy. undeclared: an allow that exists only at the tenant. expired, expiring: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below an entry of the same list. external-owner: its owner's mailbox is outside the organization's own domains. departed: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who isn't a VIP.",
         ),
-      evidence: jsonTextField("Printable sentences for people."),
+      evidence: jsonTextField("Sentences for people, safe to print."),
     }),
     "The worst first.",
   ),
@@ -36,15 +36,18 @@ export type ReviewReason = ReviewItem["reasons"][number];
 
 export const reviewSchema = jsonObject({
   format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
-  file: jsonTextField("The settings file, as it was named."),
-  host: jsonTextField("The service's. Absent if the tenant was not read.").exactOptional(),
+  file: jsonTextField("The settings file, as it was specified."),
+  host: jsonTextField("The service's host. Absent if the tenant was not read.").exactOptional(),
   today: jsonTextField("The day (UTC) for which `expires` was evaluated."),
   items: jsonArray(itemSchema, "The worst first."),
   missingEvidence: jsonArray(
     z.string(),
-    "Mail that could not be read, so that there may be more items to review: a printable sentence each.",
+    "Mail that could not be read, so that there may be more items to review. One sentence each, safe to print.",
   ),
-  limitations: jsonArray(z.string(), "Sources that were not read, or don't report it: a printable sentence each."),
+  limitations: jsonArray(
+    z.string(),
+    "Sources that were not read, or don't report it. One sentence each, safe to print.",
+  ),
 }).meta({
   title: "Email security review",
   description: "The tenant's settings to review, as `email-security review` writes them as JSON.",

@@ -30,8 +30,8 @@ export function findUndeclaredAllows(context: SuggestContext): ReviewItem[] {
     const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
     const advice =
       declaredEntry === undefined
-        ? "none of these files declares it. Adopt it into the files by `email-security drift --adopt added` (`--dry-run` shows what that writes, and the policy's findings), or remove it in the console."
-        : `the files declare it on the ${declaredEntry.list} list (${formatLineLocation(declaredEntry.location)}): \`email-security drift\` tells more.`;
+        ? "none of these files declares it. Adopt it into the files with `email-security drift --adopt added` (`--dry-run` shows what that writes, and the policy's findings), or remove it in the console."
+        : `the files declare it on the ${declaredEntry.list} list (${formatLineLocation(declaredEntry.location)}): \`email-security drift\` shows the difference.`;
     const evidence = `It exists at the tenant${formatCreatedBy(row)}, and ${advice}`;
     return [
       addReasons({ list: "allow", value: target.value, scope, ...(row.comment && { comment: row.comment }) }, [

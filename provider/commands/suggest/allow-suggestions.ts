@@ -26,13 +26,13 @@ export function suggestMaliciousAllows(context: SuggestContext, allows: readonly
     return {
       kind: "malicious-allow",
       value,
-      action: isRemovable ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
+      action: isRemovable ? `Remove the allow of ${name} now` : `Decide whether to keep the allow of ${name}`,
       evidence: joinSentences(
         isExpiryDate(expires) ? `It expires on ${expires}.` : "",
         describeMail(context, context.getEvidence(entry)),
-        acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
-        isGlobalScope ? "" : `It lets in ${sanitizeLine(verdictScope)} alone.`,
-        isUsed ? "It is in use: a narrower one may do." : "",
+        acceptRisk === undefined ? "" : `Its risk is accepted: ${excerpt(acceptRisk, 300)}.`,
+        isGlobalScope ? "" : `It applies only to the verdict ${sanitizeLine(verdictScope)}.`,
+        isUsed ? "It is in use; a narrower entry may be enough." : "",
         context.isProtected(entry) ? "It is protected." : "",
         context.formatIncludedNote(location),
       ),
@@ -64,12 +64,12 @@ export function suggestExpiringAllows(
       if (!isUsed || extendedUntil <= (entry.expires ?? "")) {
         return {
           ...commonFields,
-          action: `Decide whether the allow of ${name} goes on`,
+          action: `Decide whether to keep the allow of ${name}`,
           evidence: evidenceText,
           edits: [],
         };
       }
-      const description = `Let the allow of ${name} go on until ${extendedUntil}`;
+      const description = `Extend the allow of ${name} until ${extendedUntil}`;
       return {
         ...commonFields,
         action: description,
@@ -104,7 +104,7 @@ export function suggestUnusedAllows(
     .map((entry) => ({
       kind: "unused-allow",
       value: entry.value,
-      action: `Let the allow of ${sanitizeLine(entry.value)} end on ${expiryDate}, unless somebody needs it`,
+      action: `Set the allow of ${sanitizeLine(entry.value)} to expire on ${expiryDate}, unless somebody needs it`,
       evidence: joinSentences(
         `No mail that the service detected came from it ${context.window}, and nobody reported any; the service doesn't report other mail.`,
         context.formatIncludedNote(entry.location),

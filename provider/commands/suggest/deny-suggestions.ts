@@ -104,10 +104,10 @@ function explainWholeDomain(context: SuggestContext, domain: string): string | u
   const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
   if (verdicts.some(({ name }) => name === "safe" || name === "allowed")) return undefined;
   const ownDomain = ownDomains.findLookAlike(domain);
-  if (ownDomain !== undefined) return `The domain can be taken for your own ${sanitizeLine(ownDomain)}.`;
+  if (ownDomain !== undefined) return `The domain can be mistaken for your own domain ${sanitizeLine(ownDomain)}.`;
   const day = findNewDomains(base).get(domain);
   if (day === undefined) return undefined;
-  return `The domain was registered on ${day}, shortly before its mail, and nothing of it was found safe.`;
+  return `The domain was registered on ${day}, shortly before its first mail, and none of its mail was found safe.`;
 }
 
 const newDomainsCache = new WeakMap<TenantMailHistory, ReadonlyMap<string, string>>();
@@ -156,7 +156,7 @@ function buildDenySuggestion(context: SuggestContext, target: DenyTarget): Sugge
       describeDetections(context, evidence),
       expiredAllow === undefined
         ? ""
-        : `Its allow at ${formatLineLocation(expiredAllow.location)} ended on ${expiredAllow.expires}.`,
+        : `Its allow at ${formatLineLocation(expiredAllow.location)} expired on ${expiredAllow.expires}.`,
     ),
     edits: [
       // A file can have only one line per value.

@@ -26,7 +26,7 @@ export function describeDetections({ base, window }: MailContext, evidence: Evid
   const deliveredCount = actions
     .filter(({ name }) => getDeliveryOutcome({ action: name }) === "delivered")
     .reduce((sum, { count }) => sum + count, 0);
-  return `The service detected something in ${formatCount(threats, "message")} from it ${window}${formatNamedCounts(verdicts)}; ${deliveredCount === 0 ? "none" : deliveredCount} of them stayed in a mailbox.`;
+  return `The service detected threats in ${formatCount(threats, "message")} from it ${window}${formatNamedCounts(verdicts)}; ${deliveredCount === 0 ? "none" : deliveredCount} of them stayed in a mailbox.`;
 }
 
 /** Formats the verdicts of threats, such as ": 9 malicious, 5 unknown". */

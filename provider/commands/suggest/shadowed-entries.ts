@@ -24,13 +24,13 @@ export function findShadowedEntries(context: SuggestContext): ShadowedEntry[] {
     const isSafeToRemove = coveringEntry?.location.file === entry.location.file || entry.location.file === files[0];
     if (coveringEntry === undefined || !isSafeToRemove || context.isProtected(entry)) return [];
     const name = sanitizeLine(entry.value);
-    const coveredText = entry.entryType === "domain" ? "all mail from below it" : "all mail from the domain";
+    const coveredText = entry.entryType === "domain" ? "all mail from its subdomains" : "all mail from the domain";
     const suggestion: Suggestion = {
       kind: "shadowed",
       value: entry.value,
       action: `Remove the ${entry.list} of ${name}`,
       evidence: joinSentences(
-        `The ${coveringEntry.list} of ${sanitizeLine(coveringEntry.value)} (${formatLineLocation(coveringEntry.location)}) stands for ${coveredText}, in the same scope, so that this one changes nothing.`,
+        `The ${coveringEntry.list} of ${sanitizeLine(coveringEntry.value)} (${formatLineLocation(coveringEntry.location)}) covers ${coveredText}, in the same scope, so this entry has no effect.`,
         context.formatIncludedNote(entry.location),
       ),
       place: entry.location,

@@ -139,6 +139,6 @@ function formatSuggestionReport(
 
 function formatSuggestion({ action, evidence, place, edits }: Suggestion): string[] {
   const locationText = place === undefined ? "" : ` (${sanitizeLine(place.file)}:${place.line})`;
-  const manualNote = edits.length === 0 ? " No file is changed for it." : "";
+  const manualNote = edits.length === 0 ? " It isn't part of the patch." : "";
   return [`  - ${action}${locationText}`, `    ${evidence}${manualNote}`];
 }

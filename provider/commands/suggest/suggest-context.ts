@@ -110,7 +110,7 @@ export class SuggestContext {
     const { days, from, complete } = this.base.summary;
     if (complete) return days === 1 ? "in the last day" : `in the last ${days} days`;
     const since = from === undefined ? "" : `, since ${sanitizeLine(from.slice(0, 10))}`;
-    return `in what could be read of the last ${days} days${since}`;
+    return `in the readable part of the last ${days} days${since}`;
   }
 
   /** Returns a note for declarations outside the tenant's own file. */

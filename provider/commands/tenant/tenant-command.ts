@@ -220,7 +220,7 @@ async function printFormerStack(
   console.error(
     wrapForTerminal(
       sanitizeMultiline(
-        `warning: ${quote(name)} is the tenant of the stack ${quote(stack)}, which no tenant in the targets file uses now: the rollout ${rollout} read the same entries or VIPs there. A rollout with a new stack may be refused, because the new stack has neither the declarations nor the skips of the former one. To continue with that stack: \`${command}\``,
+        `warning: ${quote(name)} is the tenant of the stack ${quote(stack)}, which no tenant in the targets file uses now: the rollout ${rollout} read the same entries or VIPs there. A rollout with a new stack may be rejected, because the new stack has neither the declarations nor the skips of the former one. To continue with that stack: \`${command}\``,
       ),
     ),
   );

@@ -98,7 +98,7 @@ function assertStackOptions(name: string, { destroy, forgetStack, commit, pr, ye
     destroy && forgetStack
       ? "--destroy also removes the stack; set only one of --destroy and --forget-stack."
       : commit || pr
-        ? "A stack is removed at once, but a review takes time, and the next rollout would restore everything meanwhile. Use --destroy or --forget-stack without --commit and --pr, and commit the files afterwards."
+        ? "A stack is removed immediately, but a review takes time, and the next rollout would restore everything meanwhile. Use --destroy or --forget-stack without --commit and --pr, and commit the files afterwards."
         : yes !== undefined && yes !== name
           ? `--yes specifies a tenant other than ${quote(name)}; nothing was done.`
           : undefined;

@@ -78,21 +78,19 @@ export class FileVersions {
   async describeGaps(): Promise<readonly string[]> {
     const missing: string[] = [];
     if ((await this.#git.run("rev-parse", "--is-shallow-repository")).trim() === "true")
-      missing.push(
-        "This clone is shallow: its history ends before the beginning. `git fetch --unshallow` brings the rest.",
-      );
+      missing.push("This clone is shallow, so its history is incomplete. `git fetch --unshallow` fetches the rest.");
     if (this.#unreadCount > 0 && this.#remainingBytes > 0)
       missing.push(
-        `${this.#unreadCount} versions of the files are not in this partial clone, so what they changed is not told. \`git fetch --refetch --no-filter\` brings them.`,
+        `${this.#unreadCount} versions of the files are missing in this partial clone, so their changes aren't shown. \`git fetch --refetch --no-filter\` fetches them.`,
       );
     else if (this.#unreadCount > 0)
       missing.push(
-        `The history is long: ${this.#unreadCount} older versions of the files were not read. \`git log -S\` searches them.`,
+        `The history is long: ${this.#unreadCount} older versions of the files were not read. \`git log -S\` searches all versions.`,
       );
     const { unreadableCount } = this.#finder;
     if (unreadableCount > 0)
       missing.push(
-        `${unreadableCount === 1 ? "A version" : `${unreadableCount} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
+        `${unreadableCount === 1 ? "A version" : `${unreadableCount} versions`} of the files can't be read at the value, because the YAML is invalid there. The value may have been declared all along, although the history shows a removal and an addition.`,
       );
     return missing;
   }

@@ -42,7 +42,7 @@ export async function readTenantValue(
   try {
     observed = await readObservedState(client, () => now);
   } catch (error) {
-    return { coveringEntries: [], missing: [`The tenant could not be asked: ${formatErrorWithCode(error)}`] };
+    return { coveringEntries: [], missing: [`The tenant could not be read: ${formatErrorWithCode(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   const mismatch = explainTenantMismatch(mailboxes, { ownDomains });
@@ -61,7 +61,7 @@ export async function readTenantValue(
     return {
       actual,
       coveringEntries: parents,
-      missing: ["The tenant's mail was not looked at (--no-evidence)."],
+      missing: ["The tenant's mail was not read (--no-evidence)."],
     };
   const base = await readMailHistory({
     client,

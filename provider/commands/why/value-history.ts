@@ -57,8 +57,8 @@ export async function readValueHistory(
 
 function describeUntracked(files: readonly string[], repositoryCount: number): string {
   return repositoryCount === 1
-    ? "These files are in no git repository, so who brought it and when is not known."
-    : `${files.map(sanitizeLine).join(", ")}: in no git repository, so who brought it there and when is not known.`;
+    ? "These files aren't in a git repository, so their history is unknown."
+    : `${files.map(sanitizeLine).join(", ")}: not in a git repository, so their history is unknown.`;
 }
 
 async function readRepositoryHistory(

@@ -79,7 +79,9 @@ async function runWhyCommand(
   const value = parseWildcardOrRange(input)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
   if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);
   if (fileArgument !== undefined && options.tenant !== undefined)
-    throw new ConfigurationError("Give a settings file or --tenant, not both: the targets file names the tenant's.");
+    throw new ConfigurationError(
+      "Give a settings file or --tenant, not both: the targets file specifies the tenant's settings file.",
+    );
   const { tenant, targets } = options;
   const namedTenant = tenant === undefined ? undefined : await resolveNamedTenant(tenant, targets);
   const file = namedTenant?.target.settings ?? fileArgument ?? (await findDefaultSettingsFile());
@@ -168,10 +170,10 @@ async function findTenantOfFile(file: string, targetsFile: string): Promise<Tena
     if (target !== undefined && others.length === 0) return { named: { target, services } };
     const subject = target === undefined ? "No tenant" : `More than one tenant (${others.length + 1})`;
     return {
-      missing: [`${subject} of ${name} has this settings file, so no rollout is told; --tenant names one.`],
+      missing: [`${subject} of ${name} has this settings file, so no rollouts are shown; select one with --tenant.`],
     };
   } catch (error) {
-    return { missing: [`No rollout is told, since ${name} can't be used: ${formatErrorWithCode(error)}`] };
+    return { missing: [`No rollouts are shown, because ${name} can't be used: ${formatErrorWithCode(error)}`] };
   }
 }
 
@@ -222,7 +224,9 @@ async function readValueRollouts(
   // Opening a missing journal would create it.
   if (existingUrl === undefined && !existsSync(journalUrl))
     return {
-      missing: ["No rollout journal was found, so the rollout that applied it is unknown; --database names one."],
+      missing: [
+        "No rollout journal was found, so the rollout that applied it is unknown; set --database to a journal.",
+      ],
     };
   try {
     const { findValueChanges } = await import("../../rollout/journal/value-changes.js");
@@ -233,6 +237,6 @@ async function readValueRollouts(
       await database.close();
     }
   } catch (error) {
-    return { missing: [`The rollouts' journal can't be read: ${formatErrorWithCode(error)}`] };
+    return { missing: [`The rollout journal can't be read: ${formatErrorWithCode(error)}`] };
   }
 }

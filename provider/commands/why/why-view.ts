@@ -49,7 +49,7 @@ export function buildWhyView(report: WhyReport): WhyView {
   const sections = [
     ...buildSections(report),
     {
-      title: ["Also stands for it"],
+      title: ["Also covers it"],
       lines: coveringEntries.map((item) => ({
         source: item.place === undefined ? "tenant" : "file",
         text: safeText`${untrusted(item.list)} ${describeValue(item.value)}${formatScopeText(item.verdictScope)}${
@@ -78,7 +78,7 @@ export function buildWhyView(report: WhyReport): WhyView {
 function buildSections(report: WhyReport): readonly WhySection[] {
   const subjects = listSubjects(report);
   const historyTitle = report.isHistoryOfOtherFiles
-    ? "newest first (of other files of this repository: these never had it)"
+    ? "newest first (of other files in this repository; the requested ones never contained it)"
     : "newest first";
   if (subjects.length < 2) {
     return [
@@ -112,7 +112,7 @@ function buildCurrentLines({ files, actual, mail, vipRemoval }: WhyReport): read
   }));
   if (files.length === 0) lines.push({ source: "file", text: ["No file declares it."], details: [] });
   for (const item of actual ?? []) lines.push({ source: "tenant", text: formatTenantEntry(item), details: [] });
-  if (actual?.length === 0) lines.push({ source: "tenant", text: ["The tenant does not hold it."], details: [] });
+  if (actual?.length === 0) lines.push({ source: "tenant", text: ["The tenant doesn't have it."], details: [] });
   for (const item of mail?.items ?? []) {
     const evidence = { evidence: mail?.summary } as Parameters<typeof buildMailDetails>[0];
     const [first = [], ...moreTexts] = buildMailDetails(evidence, { ...item, alarm: "none" }).map(({ text }) => text);
@@ -127,12 +127,12 @@ function buildCurrentLines({ files, actual, mail, vipRemoval }: WhyReport): read
 /** The reference's description of the removal of a VIP. */
 const VIP_REMOVAL_TEXT = {
   excluded:
-    "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
-  kept: "Without it: taken out of the files, it stays a VIP at the tenant (`lists.vips.onDelete: keep`).",
+    "If it is removed from the files, the mailbox is excluded permanently: automatic detection won't make it a VIP again.",
+  kept: "If it is removed from the files, it stays a VIP at the tenant (`lists.vips.onDelete: keep`).",
 } as const;
 
 const TREATMENT_NOTE: SafeText = [
-  "The reference doesn't specify what the service does for a VIP, and would stop doing; it calls it special treatment.",
+  "The service's reference says only that VIPs get special treatment, so it is unknown what a removal would change.",
 ];
 
 function formatSubject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): SafeText {
@@ -147,9 +147,9 @@ function formatFileDeclaration(declaration: FileDeclaration): SafeText {
   const { state, place, removedAt, expires = "" } = declaration;
   const locationText = describeLine(place);
   if (state === "removed")
-    return safeText`${formatSubject(declaration)} at ${locationText} is taken out at ${describeLine(removedAt)}.`;
+    return safeText`${formatSubject(declaration)} at ${locationText} is removed at ${describeLine(removedAt)}.`;
   if (state === "expired")
-    return safeText`${formatSubject(declaration)} at ${locationText} ended on ${formatDay(expires)}.`;
+    return safeText`${formatSubject(declaration)} at ${locationText} expired on ${formatDay(expires)}.`;
   return safeText`${formatSubject(declaration)} at ${locationText}.`;
 }
 
@@ -170,12 +170,12 @@ function describeFileDetails({
         " → ",
       )}`,
     );
-  if (overrides.length > 0) details.push(safeText`in place of ${joinTexts(overrides.map(describeLine), ", ")}`);
+  if (overrides.length > 0) details.push(safeText`overrides ${joinTexts(overrides.map(describeLine), ", ")}`);
   if (source !== undefined) details.push([describeElementSource(source)]);
   for (const [label, text] of labelTextFields(declared)) details.push(safeText`${label}: ${untrusted(text)}`);
   if (state !== "declared") return details;
-  if (daysLeft === undefined) details.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
-  else details.push(safeText`ends after ${formatDay(expires ?? "")}, in ${formatCount(daysLeft, "day")}`);
+  if (daysLeft === undefined) details.push([expires === "never" ? "never expires, as declared" : "has no expiry date"]);
+  else details.push(safeText`expires after ${formatDay(expires ?? "")}, in ${formatCount(daysLeft, "day")}`);
   return details;
 }
 
@@ -188,27 +188,30 @@ function formatTenantEntry(entry: WhyTenantEntry): SafeText {
       ? safeText`, ${kind === "vip" ? "added" : "created"}${authorText}${dateText}`
       : [];
   const sourceText = source === undefined ? [] : safeText`, source ${untrusted(source)}`;
-  return safeText`holds ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${describeEntryDetails(entry)}`;
+  return safeText`has ${formatSubject(entry)}${isDeclared ? "" : ", which no file declares"}${creationText}${sourceText}${describeEntryDetails(entry)}`;
 }
 
 function describeRemovalEffect({ list, removalEstimate }: WhyMailEvidence): SafeText[] {
   if (removalEstimate === undefined) return [];
   const { decidedCount, reversedCount, undecidedCount } = removalEstimate;
-  if (decidedCount === 0) return [["Without it: by estimate, no threat of these days would have gone another way."]];
+  if (decidedCount === 0)
+    return [["Without it (estimate): every threat in this period would have had the same outcome."]];
   const isDeny = list === "deny";
   const parts: SafeText[] = [];
   if (reversedCount > 0)
     parts.push(
-      safeText`${formatCount(reversedCount, "threat")} would ${isDeny ? "come through, by another entry's allow" : "be stopped, by another entry's deny"}`,
+      safeText`${formatCount(reversedCount, "threat")} would ${isDeny ? "be delivered because of an allow entry" : "be stopped by a deny entry"}`,
     );
   if (undecidedCount > 0)
     parts.push(
-      safeText`of ${formatCount(undecidedCount, "threat")} the service alone would judge, and what it would say is not known`,
+      safeText`for ${formatCount(undecidedCount, "threat")}, the service's own analysis would decide, with an unknown outcome`,
     );
   if (parts.length === 0)
-    return [safeText`Without it: by estimate, all ${decidedCount} that it decides would go the same way.`];
+    return [
+      safeText`Without it (estimate): the outcome of the ${formatCount(decidedCount, "threat")} that it decides would stay the same.`,
+    ];
   return [
-    safeText`Without it: by estimate, of ${decidedCount} that it decides, ${joinTexts(parts, "; ")}${describeRecipients(removalEstimate)}.`,
+    safeText`Without it (estimate), of the ${formatCount(decidedCount, "threat")} that it decides: ${joinTexts(parts, "; ")}${describeRecipients(removalEstimate)}.`,
   ];
 }
 
@@ -224,7 +227,7 @@ function buildHistoryLines({ history, rollouts = [], actual = [] }: WhyReport): 
       const at = item.createdAt === undefined ? Number.NaN : Date.parse(item.createdAt);
       if (Number.isNaN(at)) return [];
       const authorText = item.createdBy === undefined ? [] : safeText` by ${untrusted(item.createdBy)}`;
-      const text = safeText`the service has it since then as ${formatSubject(item)}${authorText}`;
+      const text = safeText`created at the service as ${formatSubject(item)}${authorText}`;
       return [{ source: "tenant", at: new Date(at).toISOString(), text, details: [] }];
     }),
   ].sort((item, other) => ((item.at ?? "") < (other.at ?? "") ? 1 : -1));
@@ -277,10 +280,10 @@ function buildEventLine(event: HistoryEvent): DatedLine {
         safeText`written on ${formatMinute(commit.authoredAt)}; committed on ${formatMinute(committedAt)} by ${untrusted(committer)}`,
       );
     if (cherryPickedFrom !== undefined)
-      details.push(safeText`its message says it was cherry-picked from ${untrusted(cherryPickedFrom.slice(0, 12))}`);
+      details.push(safeText`cherry-picked, according to its message, from ${untrusted(cherryPickedFrom.slice(0, 12))}`);
     if (coAuthors.length > 0)
       details.push(
-        safeText`its message names as co-author ${joinTexts(
+        safeText`co-authors, according to its message: ${joinTexts(
           coAuthors.map((coAuthor) => [untrusted(coAuthor)]),
           ", ",
         )}`,
@@ -303,7 +306,7 @@ function buildEventLine(event: HistoryEvent): DatedLine {
   }
   const changeText =
     describeIncludeChange(event) ?? describeElementChange(event.before, event.after, event.isTruncated === true);
-  const eventText = event.isUndoneByMerge ? safeText`a merge dropped a branch's line: ${changeText}` : changeText;
+  const eventText = event.isUndoneByMerge ? safeText`a merge dropped a line of a branch: ${changeText}` : changeText;
   const text = commit === undefined ? safeText`not committed yet: ${eventText}` : eventText;
   // Use the committer date: a later rebase keeps the author date, but the change entered this history then.
   return { source: "git", at: commit?.committedAt ?? commit?.authoredAt, text, details };
@@ -311,8 +314,8 @@ function buildEventLine(event: HistoryEvent): DatedLine {
 
 function describeIncludeChange({ before, after, include }: HistoryEvent): SafeText | undefined {
   if (include === undefined) return undefined;
-  const [element, verbText] = before === undefined ? [after, "came with"] : [before, "went with"];
-  const line = safeText`${untrusted(include.includingFile)}, which includes ${untrusted(include.includedFile)} ${before === undefined ? "from here on" : "no more"}`;
+  const [element, verbText] = before === undefined ? [after, "added with"] : [before, "removed with"];
+  const line = safeText`${untrusted(include.includingFile)}, which ${before === undefined ? "now" : "no longer"} includes ${untrusted(include.includedFile)}`;
   return element === undefined
     ? line
     : safeText`${verbText} ${line}: ${formatElementLocation(element)}${formatFields(element)}`;
@@ -331,10 +334,10 @@ function describeElementChange(
   if (before === undefined && after !== undefined) {
     const fieldsText = formatFields(after);
     if (isTruncated)
-      return safeText`there already where this clone's history ends: ${formatElementLocation(after)}${fieldsText}`;
+      return safeText`already present where this clone's history begins: ${formatElementLocation(after)}${fieldsText}`;
     return safeText`added to ${formatElementLocation(after)}${fieldsText}`;
   }
-  if (after === undefined) return before === undefined ? [] : safeText`taken out of ${formatElementLocation(before)}`;
+  if (after === undefined) return before === undefined ? [] : safeText`removed from ${formatElementLocation(before)}`;
   if (before === undefined) return [];
   const changes: SafeText[] = [];
   if (before.path !== after.path)

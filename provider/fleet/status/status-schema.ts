@@ -107,7 +107,7 @@ const tenant = jsonObject({
     .int()
     .min(1)
     .describe(
-      "The number of the rollout with which a person last accepted another tenant under this name and stack; absent where nobody did.",
+      "The number of the rollout with which a person last accepted another tenant under this name and stack; absent if nobody did.",
     )
     .exactOptional(),
   skipped: jsonObject(

@@ -33,7 +33,7 @@ export function buildStatusSummary({ tenants, file, project, readAt, isJournalRe
     ...(isJournalRead
       ? []
       : [
-          "No rollout journal was found; --database names one. Without it, only the stacks' states distinguish drift from tenants that are behind.",
+          "No rollout journal was found; set --database to one. Without it, only the stacks' states distinguish drift from tenants that are behind.",
         ]),
   ];
 }

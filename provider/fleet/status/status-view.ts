@@ -71,7 +71,7 @@ export function buildStatusView(status: FleetStatus): StatusView {
       buildSkippedPoints(tenants),
     ),
     buildSection(
-      `Other address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
+      `Different address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
       buildFormerAddressPoints(tenants),
     ),
     buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
@@ -86,20 +86,20 @@ export function buildStatusView(status: FleetStatus): StatusView {
       `Behind their files (${formatTenantCount(tenants, "pendingChanges")})`,
       buildDifferencePoints(status, "pendingChanges"),
     ),
-    buildSection("Rollouts that have not reached all", buildUnfinishedRolloutPoints(tenants)),
+    buildSection("Unfinished rollouts", buildUnfinishedRolloutPoints(tenants)),
     buildSection(
       `Expiring by ${expiringUntil} (${ahead.length})`,
       ahead.map((one) => buildExpiryPoint(one, status)),
     ),
     buildSection(
-      `Expired, and still in the files (${over.length})`,
+      `Expired, but still in the files (${over.length})`,
       sortByDanger(over, getExpiryTransition).map((one) => ({
         ...buildExpiryPoint(one, status),
         transition: getExpiryTransition(one),
       })),
     ),
     buildSection(
-      `To be reviewed (${status.reviews.length})`,
+      `To review (${status.reviews.length})`,
       status.reviews.map((one) => buildFindingPoint(one, status)),
     ),
     buildSection(
@@ -282,7 +282,7 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
     members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [formatFileLine(place)])),
   );
   const [only, another] = places;
-  if (only !== undefined) facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
+  if (only !== undefined) facts.push(another === undefined ? `declared at ${only}` : "declared in each tenant's files");
   return facts;
 }
 

@@ -6,7 +6,7 @@ import { type EntryName, findEntriesByName, formatUniqueEntryName, parseEntryNam
 import { getResourceId } from "./entry-state";
 import { describeExistingEntry, NotImportableError } from "./errors";
 
-export const IMPORT_RISK_REASON = "It stood at the service before the import, and is to be reviewed.";
+export const IMPORT_RISK_REASON = "It existed at the service before the import, and has to be reviewed.";
 
 /**
  * Finds the entry for an id or a name. Undefined if there is none. The user expects the entry to exist, so a list that

@@ -103,5 +103,8 @@ export async function assertNoDuplicateTenant(
   const duplicates = findTenantConflicts(new Map([[target, identity], ...otherIdentities]));
   const ownDuplicates = duplicates.filter(({ targets }) => targets.includes(target));
   if (ownDuplicates.length > 0)
-    throw new SameTenantError(ownDuplicates, "The tenant was empty when it was planned. It was written to.");
+    throw new SameTenantError(
+      ownDuplicates,
+      "The tenant was empty when it was planned, and this rollout has written to it.",
+    );
 }

@@ -40,7 +40,7 @@ export async function selectRollout(
     const previous = all.find((candidate) => ACTION_RULES.rollback.canBeDefault(candidate));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The last rollout, ${lastChange.record.id}, was rolled back already. Nothing was changed.${previous === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(previous.record.id)}\``}`,
+      `The last rollout, ${lastChange.record.id}, was already rolled back. Nothing was changed.${previous === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(previous.record.id)}\``}`,
     );
   }
   const matches = all.filter((candidate) => ACTION_RULES[action].canBeDefault(candidate)).map(({ record }) => record);

@@ -31,10 +31,10 @@ export function parseClosedHours(text: string): readonly ClosedHours[] | string 
   if (!isTimeZone(timeZone)) return "have an unknown time zone; write one such as Europe/Zurich, or none for UTC";
   if (fromDay !== undefined && toDay !== undefined) {
     const [start, end] = [DAYS.indexOf(fromDay) * DAY_MINUTES + from, DAYS.indexOf(toDay) * DAY_MINUTES + to];
-    if (start % WEEK_MINUTES === end % WEEK_MINUTES) return "end when they begin; change one of the two times";
+    if (start % WEEK_MINUTES === end % WEEK_MINUTES) return "start and end at the same time; change one of the two";
     return [{ text, from: start, to: end, timeZone }];
   }
-  if (from % DAY_MINUTES === to % DAY_MINUTES) return "end when they begin; change one of the two times";
+  if (from % DAY_MINUTES === to % DAY_MINUTES) return "start and end at the same time; change one of the two";
   const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
   return DAYS.map((_, day) => ({
     text,

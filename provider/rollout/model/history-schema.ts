@@ -158,7 +158,7 @@ export const differenceSchema = jsonObject({
   tenants: jsonArray(
     jsonObject({
       name: z.string(),
-      onlyIn: z.enum(["from", "to"]).exactOptional().describe("The rollout that alone had it; absent if both had it."),
+      onlyIn: z.enum(["from", "to"]).exactOptional().describe("The only rollout that has it; absent if both have it."),
       states: jsonObject(
         {
           from: tenantStateSchema.exactOptional(),
@@ -179,7 +179,7 @@ export const differenceSchema = jsonObject({
         "From the first to the second: an element that only the second declares is an addition.",
       ),
     }),
-    "Tenants that differ, in the order of the second's waves; then those of the first alone.",
+    "Tenants that differ, in the order of the second's waves; then those that are only in the first.",
   ),
   unchangedTenantCount: jsonCountField("How many tenants in both have the same declarations."),
 }).meta({

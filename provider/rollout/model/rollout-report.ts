@@ -183,10 +183,10 @@ export const modeSchema = z
 export const reportSchema = jsonObject({
   format: z.literal(REPORT_FORMAT).describe("The version of this format."),
   id: jsonTextField("The rollout's id; absent if no tenant is included, so that no rollout is created."),
-  source: jsonTextField("The targets file, as it was named."),
+  source: jsonTextField("The targets file, as it was specified."),
   state: rolloutStateSchema,
   isActive: z.boolean().describe("Whether a run is in progress now."),
-  reason: jsonTextField("Why it stopped or waits, a sentence.").exactOptional(),
+  reason: jsonTextField("Why it stopped or waits, as a sentence.").exactOptional(),
   waitingSince: jsonTimeField("When it started to wait for approval; absent if it doesn't wait").exactOptional(),
   advice: jsonArray(advice, "The next step; empty when all is done."),
   digest: jsonTextField("The digest of the plans of all tenants, as reviewed."),
@@ -197,7 +197,7 @@ export const reportSchema = jsonObject({
   rollsBackTo: jsonTextField(
     "The target of the rollback: each tenant's previous state, or the files of a git revision.",
   ).exactOptional(),
-  rolledBackBy: jsonTextField("The newest rollback of it, where all that it changed was rolled back.").exactOptional(),
+  rolledBackBy: jsonTextField("Its newest rollback, if all of its changes were rolled back.").exactOptional(),
   mode: modeSchema,
   counts: countsSchema,
   skipped: jsonArray(

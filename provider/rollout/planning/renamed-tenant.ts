@@ -134,10 +134,10 @@ export function buildRenamedTenantBlocker(
       };
     }
     const keep =
-      stack === name ? `take \`stack\` out of its lines in ${quote(place.file, 300)}` : formatRename(tenant, stack);
+      stack === name ? `remove \`stack\` from its lines in ${quote(place.file, 300)}` : formatRename(tenant, stack);
     return {
       code: "renamed-tenant",
-      message: `${quote(name)} has a new stack, and rollouts skip a tenant that the targets file doesn't name any more: ${formatSkip(skip)}. Nothing shows whether it is the same tenant, because ${evidence}. If it is, keep the skip: ${keep}. Otherwise, end the skip: \`${unskipCommand}\``,
+      message: `${quote(name)} has a new stack, and rollouts skip a tenant that is no longer in the targets file: ${formatSkip(skip)}. Nothing shows whether it is the same tenant, because ${evidence}. If it is, keep the skip: ${keep}. Otherwise, end the skip: \`${unskipCommand}\``,
     };
   }
   const { ownerText, instructions } = describeFormerStack(tenant, former, commands);

@@ -47,7 +47,7 @@ export function renderLiveScreen(progress: Progress, { columns, rows, now, color
 type ScreenLine = readonly (readonly [text: string, style?: Style])[];
 
 const MIN_ROWS_FOR_HINT = 14;
-const HINT = "Press Ctrl-C once to finish running tenants and stop, twice to stop at once";
+const HINT = "Press Ctrl-C once to finish running tenants and stop, twice to stop immediately";
 /** Longer names are truncated, to leave room for the other columns. */
 const MAX_NAME = 28;
 
@@ -238,7 +238,8 @@ function renderFailureLines({ failures, counts }: Progress, maxLines: number): S
     MAX_NAME,
     Math.max(...visibleFailures.map(({ name }) => getTextWidth(sanitizeToWidth(name, MAX_NAME)))),
   );
-  const heading = visibleFailures.length < counts.failed ? `Failed last, of ${formatNumber(counts.failed)}` : "Failed";
+  const heading =
+    visibleFailures.length < counts.failed ? `Last failures, of ${formatNumber(counts.failed)}` : "Failed";
   return renderScreenSection(
     heading,
     visibleFailures.map(({ name, error }) => [

@@ -9,7 +9,7 @@ export function findAddressChanges(targets: readonly Target[], records: Identity
   return targets.flatMap(({ name, stack, baseUrl, place }): Finding[] => {
     const record = records.get(stack);
     if (record === undefined || record.identity.address === normalizeAddress(baseUrl)) return [];
-    const message = `${quote(name)} has another address than in the rollout ${record.rollout}, which was at ${formatAddress(record.identity.address)}; what rollouts declared there stays, and this rollout only reads and changes the new address`;
+    const message = `${quote(name)} has a different address than in the rollout ${record.rollout}, which used ${formatAddress(record.identity.address)}; its entries and VIPs there stay, and this rollout only reads and changes the new address`;
     return [{ code: "address-changed", level: "warning", message, place }];
   });
 }

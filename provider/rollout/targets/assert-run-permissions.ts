@@ -59,7 +59,7 @@ export function assertRunPermissions(
     [
       `This run does not allow the following, which ${quote(source, 300)} requires. Nothing was run, and no key was read or sent.`,
       ...formatDisallowed(disallowedItems),
-      "A change of that file must not decide this. If all of this is intended, set it where the run starts:",
+      "A change to that file must not decide this. If all of this is intended, set it where the run starts:",
       ...Object.keys(PERMISSION_VARIABLES).flatMap((kind) =>
         formatAllowSetting(kind as DisallowedItem["kind"], disallowedItems, targets, environment),
       ),

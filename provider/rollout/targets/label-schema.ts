@@ -12,7 +12,7 @@ const labelKeySchema = buildTextSchema("a label").regex(
 /** The values that `--label ring=canary,beta` can name. */
 const LABEL_VALUE_PATTERN = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
-const labelValueSchema = buildTextSchema("a text")
+const labelValueSchema = buildTextSchema("a string")
   .regex(LABEL_VALUE_PATTERN, {
     error: ({ input }) => `is ${quote(input)}; write 1 to 200 characters without commas or surrounding white space`,
   })
@@ -30,12 +30,13 @@ export const matchSchema = z
         labelValueSchema,
         z
           .array(labelValueSchema, {
-            error: ({ input }) => formatExpectation(input, "a text (in quotes if it is a number), or a list of texts"),
+            error: ({ input }) =>
+              formatExpectation(input, "a string (in quotes if it is a number), or a list of strings"),
           })
           .min(1, "is an empty list, which nothing matches; write a value"),
       ],
       {
-        error: ({ input }) => formatExpectation(input, "a text (in quotes if it is a number), or a list of texts"),
+        error: ({ input }) => formatExpectation(input, "a string (in quotes if it is a number), or a list of strings"),
       },
     ),
     buildMappingError("labels and their values, such as { ring: canary }"),

@@ -131,7 +131,7 @@ function suggestNames(text: string, knownNames: readonly string[]): string {
   if (nearNames.length > 0) return `did you mean ${formatList(nearNames)}?`;
   return uniqueNames.length === 0
     ? "none exists."
-    : `there ${uniqueNames.length === 1 ? "is" : "are"} ${formatList(uniqueNames)}.`;
+    : `${uniqueNames.length === 1 ? "the only one is" : "the existing ones are"} ${formatList(uniqueNames)}.`;
 }
 
 function normalizeName(text: string): string {

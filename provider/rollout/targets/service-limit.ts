@@ -38,7 +38,7 @@ export function parseServiceLimits(
     findings.list.push({
       code: "service-unused",
       level: "warning",
-      message: `no tenant has the address ${quote(address)}, so its limits apply to none; there ${addresses.size === 1 ? "is" : "are"} ${knownAddresses.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
+      message: `no tenant has the address ${quote(address)}, so its limits apply to none; ${addresses.size === 1 ? "the only address is" : "the tenants' addresses are"} ${knownAddresses.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
       place,
     });
   }

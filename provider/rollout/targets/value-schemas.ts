@@ -27,7 +27,7 @@ export const buildRedactedTextSchema = (expected: string) =>
 
 export const buildCommandSchema = (expected: string) =>
   z
-    .array(buildRedactedTextSchema("a text"), { error: `must be a list of ${expected}` })
+    .array(buildRedactedTextSchema("a string"), { error: `must be a list of ${expected}` })
     .min(1, `is an empty list; write ${expected}`)
     .refine(([program]) => program !== "", `has no program; write ${expected}`);
 

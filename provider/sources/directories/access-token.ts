@@ -27,7 +27,7 @@ export async function getAccessToken(
   const token = environment[variable]?.trim();
   if (token) return token;
   assertFeatureInstalled(feature);
-  let reason = "the credentials gave no token";
+  let reason = "the credentials returned no token";
   try {
     const requested = await request();
     if (requested) return requested;

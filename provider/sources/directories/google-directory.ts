@@ -105,7 +105,7 @@ function parsePage(body: unknown, name: string): z.infer<typeof membersSchema> {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new SourceError(
-    `The source ${name} can't be read. The answer of ${API} has an unexpected form at ${quote(issue?.path.join(".") ?? "")}.`,
+    `The source ${name} can't be read. The response of ${API} has an unexpected form at ${quote(issue?.path.join(".") ?? "")}.`,
   );
 }
 
@@ -135,6 +135,6 @@ function explainError(response: JsonResponse): ErrorExplanation {
 
 const ADVICE: Readonly<Record<number, string>> = {
   401: "The access token is missing, expired or for another service. Check the credentials.",
-  403: `Give the service account the administrator role Groups Reader, or delegate the scope ${SCOPE} to it and name a user to act for.`,
+  403: `Give the service account the administrator role Groups Reader, or delegate the scope ${SCOPE} to it and specify a user to impersonate.`,
   404: "Check group: it is the address of the group.",
 };

@@ -74,7 +74,7 @@ class LdapReader {
     const found = group.includes("=") ? await this.#readEntry(group) : await this.#findGroupByName();
     if (found !== undefined) return found;
     throw new SourceError(
-      `The source ${this.#context.name} can't be read. ${quote(url)} has no group ${quote(group)} below ${quote(base)} that this user may read. Correct group or base.`,
+      `The source ${this.#context.name} can't be read. ${quote(url)} has no group ${quote(group)} below ${quote(base)} that this user is allowed to read. Correct group or base.`,
     );
   }
 

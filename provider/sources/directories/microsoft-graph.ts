@@ -130,7 +130,7 @@ function addUser(people: GroupPeople, user: z.infer<typeof userSchema>, sourceNa
   // Without the permission to read users, their properties are null.
   if (typeof user.accountEnabled !== "boolean") {
     throw new SourceError(
-      `The source ${sourceName} can't be read. ${API} returned members without their properties, because the app may not read users. Grant it the application permission User.Read.All in addition to GroupMember.Read.All, with the consent of an administrator.`,
+      `The source ${sourceName} can't be read. ${API} returned members without their properties, because the app isn't allowed to read users. Grant it the application permission User.Read.All in addition to GroupMember.Read.All, with the consent of an administrator.`,
     );
   }
   const { primary, aliases } = parseProxyAddresses(user.proxyAddresses ?? []);
@@ -150,7 +150,7 @@ function parsePage<T>(schema: z.ZodType<T>, body: unknown, name: string): T {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new SourceError(
-    `The source ${name} can't be read. The answer of ${API} has an unexpected form at ${quote(issue?.path.join(".") ?? "")}.`,
+    `The source ${name} can't be read. The response of ${API} has an unexpected form at ${quote(issue?.path.join(".") ?? "")}.`,
   );
 }
 

@@ -94,10 +94,10 @@ export class JsonApi {
       );
     } catch (error) {
       this.#options.context.signal.throwIfAborted();
-      return this.#fail(`${api} didn't answer: ${describeFailure(error)}.`, true);
+      return this.#fail(`${api} didn't respond: ${describeFailure(error)}.`, true);
     }
     if (received.truncationCause !== undefined) {
-      return this.#fail(`The answer of ${api} was cut short: ${describeFailure(received.truncationCause)}.`, true);
+      return this.#fail(`The response of ${api} was truncated: ${describeFailure(received.truncationCause)}.`, true);
     }
     return this.#judge(received);
   }
@@ -109,15 +109,16 @@ export class JsonApi {
     const mask = (text: string) => maskSecrets([token, JSON.stringify(token).slice(1, -1)], text);
     const body = parseJson(received.text);
     if (status === 200 && body !== undefined) return { body };
-    if (status === 200) return this.#fail(`The answer of ${api} isn't JSON: ${quote(mask(received.text), 40)}.`, false);
+    if (status === 200)
+      return this.#fail(`The response of ${api} isn't JSON: ${quote(mask(received.text), 40)}.`, false);
     if (status >= 300 && status < 400) {
-      return this.#fail(`${api} answered with a redirect (${status}), which isn't followed.`, false);
+      return this.#fail(`${api} returned a redirect (${status}), which isn't followed.`, false);
     }
     const response = { status, body };
     const waitMs = parseRetryAfterMs(received) ?? 0;
     const { reason, advice } = explain(response);
-    const failure = `${api} answered with ${status}${reason === "" ? "" : `: ${excerptSentences(mask(reason), 300)}`}.`;
-    const wait = waitMs > MAX_WAIT_MS ? ` It asks to ${formatWait(waitMs, MAX_WAIT_MS)}.` : "";
+    const failure = `${api} returned ${status}${reason === "" ? "" : `: ${excerptSentences(mask(reason), 300)}`}.`;
+    const wait = waitMs > MAX_WAIT_MS ? ` Before a retry, ${formatWait(waitMs, MAX_WAIT_MS)}.` : "";
     return this.#fail(`${failure}${wait} ${advice}`.trim(), isTransient(response), waitMs);
   }
 

@@ -20,7 +20,7 @@ export function parseCsvFeed(text: string, name: string, column?: string): Sourc
   const quoteError = errors.find(({ type }) => type === "Quotes");
   if (quoteError !== undefined) {
     throw new SourceError(
-      `The source ${name} can't be read. Its table has an unmatched quote in row ${(quoteError.row ?? 0) + 1}, so it may be cut short.`,
+      `The source ${name} can't be read. Its table has an unmatched quote in row ${(quoteError.row ?? 0) + 1}, so it may be truncated.`,
     );
   }
   const [header = [], ...rows] = data;

@@ -16,7 +16,7 @@ export function parseFeedJson(text: string, name: string): unknown {
   } catch (cause) {
     // The parser's message quotes the text.
     throw new SourceError(
-      `The source ${name} can't be read. Its answer isn't valid JSON, or it is cut short after ${text.length} characters.`,
+      `The source ${name} can't be read. Its response isn't valid JSON, or it is truncated after ${text.length} characters.`,
       { cause },
     );
   }

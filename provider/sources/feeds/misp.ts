@@ -44,7 +44,8 @@ const VALUE_TYPES: ReadonlySet<string> = new Set([
  */
 export function parseMispFeed(text: string, name: string): ParsedFeed {
   const feed = feedSchema.safeParse(parseFeedJson(text, name));
-  if (!feed.success) throw new SourceError(`The source ${name} can't be read. Its answer isn't a list of MISP events.`);
+  if (!feed.success)
+    throw new SourceError(`The source ${name} can't be read. Its response isn't a list of MISP events.`);
   const items: SourceItem[] = [];
   const skipped = new ItemCounter();
   for (const { Event: event } of feed.data) {

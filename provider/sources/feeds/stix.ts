@@ -29,11 +29,11 @@ const indicatorSchema = z.object({
 export function parseStixFeed(text: string, name: string, now: number): ParsedFeed {
   const bundle = bundleSchema.safeParse(parseFeedJson(text, name));
   if (!bundle.success || (bundle.data.objects === undefined && bundle.data.type !== "bundle")) {
-    throw new SourceError(`The source ${name} can't be read. Its answer isn't a STIX bundle.`);
+    throw new SourceError(`The source ${name} can't be read. Its response isn't a STIX bundle.`);
   }
   if (bundle.data.more === true) {
     throw new SourceError(
-      `The source ${name} can't be read. Its answer is only the first page of a TAXII collection. Set a larger \`limit\` in the address.`,
+      `The source ${name} can't be read. Its response is only the first page of a TAXII collection. Set a larger \`limit\` in the address.`,
     );
   }
   const items: SourceItem[] = [];

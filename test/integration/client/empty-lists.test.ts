@@ -72,7 +72,7 @@ describe("responses that only look like an empty list", () => {
     ["a negative total", { ...NONE, total: -1 }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
     ["a total of some", { ...NONE, total: 3 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /have 0 items, but its total is 3/],
     ["another page", { ...NONE, page: 2 }, EMPTY, {}, "ERR_LIST_UNSTABLE", /for page 1, it returned page 2/],
-    ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /answered 404: no such list/, 404],
+    ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /returned 404: no such list/, 404],
   ])("%s", async (_name, numbers, results, more, code, why, status) => {
     await using service = await answering(numbers, results, more, status);
     await using client = new TestClient(service);

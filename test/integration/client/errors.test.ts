@@ -79,7 +79,7 @@ describe("error statuses", () => {
         status,
         request: { method, path: ENTRIES },
         serviceMessage: "not\\u{1b}[2J today",
-        message: `${method} ${ENTRIES} at ${url} answered ${status}: not\\u{1b}[2J today. ${advice}`,
+        message: `${method} ${ENTRIES} at ${url} returned ${status}: not\\u{1b}[2J today. ${advice}`,
         // The outcome is unknown only if the service failed during a write.
         outcomeUnknown: method === "POST" && classifyResponse({ status }).outcomeUnknown,
       });
@@ -100,7 +100,7 @@ describe("error statuses", () => {
     for (const error of [ofRead, ofWrite]) {
       expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
     }
-    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered 502. The service failed. You can safely run again.`);
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} returned 502. The service failed. You can safely run again.`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 
@@ -118,7 +118,7 @@ describe("error statuses", () => {
     const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
     expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
     const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
-    expect(ofRead.message).toContain("answered 400: Try later. The service rejected");
+    expect(ofRead.message).toContain("returned 400: Try later. The service rejected");
   });
 });
 
@@ -155,7 +155,7 @@ describe("Retry-After", () => {
     const headers: Record<string, string | string[]> = value === undefined ? {} : { "retry-after": value };
     const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
     const wait = retryAfterMs ? `wait ${Math.ceil(retryAfterMs / 1000)} s` : "wait";
-    expect(ofWrite.message).toContain(`answered 429: slow down. Too many requests; ${wait}, then run again.`);
+    expect(ofWrite.message).toContain(`returned 429: slow down. Too many requests; ${wait}, then run again.`);
     expect(ofWrite).toBeInstanceOf(client.RateLimitedError);
     expect((ofWrite as client.RateLimitedError).retryAfterMs).toBe(retryAfterMs);
     expect(ofWrite.outcomeUnknown).toBe(false);
@@ -200,7 +200,7 @@ describe("redirects", () => {
     expect(ofRead).toMatchObject({
       code: "ERR_REDIRECT",
       status,
-      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.`,
+      message: `GET ${ENTRIES} at ${url} returned ${status}, a redirect to "${elsewhere.url}/trap", which is not followed because it would send the API key elsewhere. Configure the address that responds without a redirect.`,
     });
   });
 
@@ -415,7 +415,7 @@ describe("unreadable success responses", () => {
       expect([error.constructor, error.name, error.code]).toEqual([errorClass, errorClass.name, code]);
       expect(error.status).toBe(Number(what.match(/^\d{3}\b/)?.[0] ?? 200));
     }
-    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered ${what}`);
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} returned ${what}`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
 

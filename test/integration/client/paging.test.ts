@@ -206,7 +206,7 @@ describe("service with its own way of paging", () => {
     expect(await failure(client.vipEmployees.readAll())).toMatchObject({
       code: "ERR_RESPONSE_TOO_LARGE",
       message: expect.stringContaining(
-        "answered 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
+        "returned 200, but it lists 50001 items, but a page has at most 200; the client reads at most 50000",
       ),
     });
   });

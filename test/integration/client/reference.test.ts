@@ -158,7 +158,7 @@ describe.each(STATUSES)("status %i", (status, Class, code) => {
       body,
     });
     expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://127.0.0.1:`);
-    expect(error.message).toContain(` answered ${status}: no, ${status}. `);
+    expect(error.message).toContain(` returned ${status}: no, ${status}. `);
   });
 });
 
@@ -245,7 +245,7 @@ describe("wrong envelopes", () => {
         status: 200,
         body,
         outcomeUnknown: isWrite(endpoint),
-        message: expect.stringMatching(/ answered 200, but (?=.*`results`).*but the reference has /),
+        message: expect.stringMatching(/ returned 200, but (?=.*`results`).*but the reference has /),
       });
     }
   });

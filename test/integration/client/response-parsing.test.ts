@@ -109,7 +109,7 @@ describe("missing required fields", () => {
       outcomeUnknown: true,
       body: { results: row },
       message: expect.stringMatching(
-        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200, but its body doesn't match the reference: `),
+        new RegExp(`^POST ${ENTRIES} at \\S+ returned 200, but its body doesn't match the reference: `),
       ),
     });
     expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);

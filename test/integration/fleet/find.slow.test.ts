@@ -111,7 +111,7 @@ it("prints each finding once with the tenants that share it", async () => {
 
 Some sources could not be read, so there may be more matches:
   refused, the tenant: GET /api/v1/settings/allow_deny_entries at
-    URL answered 401: no. The service does not accept this
+    URL returned 401: no. The service does not accept this
     API key; check the key, and that it belongs to this address and tenant.
     [ERR_AUTH]
   keyless, the tenant: tenants.yaml:12: the key of "keyless" can't be used:
@@ -120,7 +120,7 @@ Some sources could not be read, so there may be more matches:
 `);
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: "warning: of 5, 2 could not be read as a whole; there may be more.\n",
+    stderr: "warning: 2 of 5 tenants could not be read completely; there may be more matches.\n",
   });
 });
 

@@ -102,13 +102,13 @@ it("prints each difference once with the tenants that share it", async () => {
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in sync, 2
 with unknown drift, 1 that can't be checked, 2 with a wrong key.
-No rollout journal was found; --database names one. Without it, only the stacks'
-states distinguish drift from tenants that are behind.
+No rollout journal was found; set --database to one. Without it, only the
+stacks' states distinguish drift from tenants that are behind.
 Notes about the files, which --format json shows: 1.
 
 Not read (3 tenants):
   refused: with a wrong key
-      GET /api/v1/settings/vip_employees at URL answered
+      GET /api/v1/settings/vip_employees at URL returned
         401: no. The service does not accept this API key; check the key, and
         that it belongs to this address and tenant. [ERR_AUTH]
   keyless: with a wrong key
@@ -137,7 +137,7 @@ Expiring by 2026-12-20 (1):
         keyless
       ticket INC-7, owner Dana Reyes
 
-Expired, and still in the files (1):
+Expired, but still in the files (1):
   2026-10-31 allow old.example, 6 tenants
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
@@ -304,7 +304,7 @@ Behind their files (2 tenants):
       created by Dana Reyes (console) on 2026-11-02T09:00:00Z
       declared at settings/baseline.yaml:4
 
-Rollouts that have not reached all:
+Unfinished rollouts:
   ${second} (running), 2 tenants
       pending in the wave all: acme, hooli
 

@@ -142,15 +142,15 @@ it.skipIf(!hasShell)("adopts console changes into the files until no drift is le
 
   const unsure = await acme.run("--adopt", "changed,removed");
   expect(unsure.code).toBe(1);
-  expect(unsure.stderr).toContain("--adopt changed,removed wants --stack: the stack's state tells");
+  expect(unsure.stderr).toContain("--adopt changed,removed requires --stack: the stack's state");
   const strange = await acme.run("--adopt", "chnaged", "--stack", "acme");
-  expect(strange.stderr).toContain('with commas, not "chnaged".');
+  expect(strange.stderr).toContain('separated by commas, not "chnaged".');
   const file = await acme.run("--adopt", "settings/other.yaml");
   expect([file.code, file.stderr]).toEqual([
     1,
-    expect.stringContaining("Name the settings file before it, as in `drift FILE --adopt added`."),
+    expect.stringContaining("Put the settings file before it, as in `drift FILE --adopt added`."),
   ]);
-  expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr go with --adopt");
+  expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr require --adopt");
 
   sandbox.clearRequests();
   const all = ["--stack", "acme", "--adopt", "added,changed,removed"] as const;
@@ -168,10 +168,12 @@ it.skipIf(!hasShell)("adopts console changes into the files until no drift is le
   expect(adopted.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   expect(adopted.stderr).toMatch(/^Committed settings\/acme\.yaml as \w+ on the new branch email-security\/adopt-/);
   const unfolded = adopted.stderr.replaceAll(/\n {2}(?=\S)/g, " ");
-  expect(unfolded).toContain("allow partner.example: approvedBy was said of it as it stood before, and left out.\n");
+  expect(unfolded).toContain(
+    "allow partner.example: approvedBy is left out, because it applied to the previous state.\n",
+  );
   expect(unfolded.match(/^Not adopted: .*$/gm)).toEqual([
     expect.stringMatching(
-      /^Not adopted: deny all\.example: it stands in an included file \(baseline\.yaml:4\): .* for this tenant alone\.$/,
+      /^Not adopted: deny all\.example: it is in an included file \(baseline\.yaml:4\); .*, for this tenant only\.$/,
     ),
   ]);
   // The day can change during the test.
@@ -188,7 +190,7 @@ deny:
   - kept.example   # as it was
   # added at the tenant by Dana Reyes (console) on today
   - clicked.example
-  # as the tenant has it; the included file says otherwise
+  # as at the tenant; the included file declares it differently
   - value: bulk.example
     comment: "\\\\u{1b}[31mours"
 `);

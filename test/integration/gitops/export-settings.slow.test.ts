@@ -189,7 +189,7 @@ describe("email-security export", () => {
     expect(settings.ownDomains).toEqual(["acme.example"]);
     expect(await firstUp(tenant)).toEqual([]);
     expect(settings.entries.find(({ value }) => value === "gmail.com")?.acceptRisk).toMatch(
-      /^It stood at the service before the export of \d{4}-\d\d-\d\d, and is to be reviewed\.$/,
+      /^It existed at the service before the export of \d{4}-\d\d-\d\d, and has to be reviewed\.$/,
     );
     const { "vips.yaml": vips = "", "allow.yaml": allow = "" } = texts();
     expect(vips).toContain(

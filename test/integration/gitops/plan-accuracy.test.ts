@@ -343,7 +343,7 @@ class Scene {
       observed,
       tenant: { host: getHost(this.#client), name: "acme" },
       source: { kind: "files", files: ["acme.yaml"] },
-      mail: buildEmptyEvidence(observed.readAt, "not asked"),
+      mail: buildEmptyEvidence(observed.readAt, "not requested"),
     });
   }
 

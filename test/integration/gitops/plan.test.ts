@@ -40,7 +40,7 @@ async function tenant(rows: readonly object[] = [], vips: readonly string[] = []
         observed,
         tenant: { host: "sandbox", name: "acme" },
         source: { kind: "files", files: ["acme.yaml"], ...(stack === undefined ? {} : { stack }) },
-        mail: buildEmptyEvidence(observed.readAt, "not asked"),
+        mail: buildEmptyEvidence(observed.readAt, "not requested"),
       });
     },
     async [Symbol.asyncDispose]() {

@@ -229,10 +229,10 @@ it("notes on an open pull request that nothing is left of it", async () => {
   project.asPerson("main", (clone) => clone.write(PATH, linesOf("evil.example")));
   const result = await project.propose(linesOf("evil.example"));
   expect(describeProposal(result)).toEqual([
-    "Nothing is left of https://github.com/acme/email-security/pull/1, because main has the same entries. Close it.",
+    "There are no changes left in https://github.com/acme/email-security/pull/1, because main has the same entries. Close it.",
   ]);
   expect(project.pulls).toMatchObject([
-    { state: "open", body: "Nothing changes any more compared with the branch main, so this can be closed.\n" },
+    { state: "open", body: "There are no changes left compared with the branch main, so this can be closed.\n" },
   ]);
 });
 

@@ -73,8 +73,8 @@ it("prints suggestions with a patch that git applies", async () => {
   expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
   expect(shown.stdout).toContain("Remove the deny of www.evil.example (settings.yaml:9)");
   expect(shown.stdout).toContain("Remove the deny of x@bad.example (../../baseline.yaml:4)");
-  expect(shown.stdout).toContain("Decide whether the allow of quiet.example goes on (allow.yaml:3)");
-  expect(shown.stdout).toMatch(/No\s+file\s+is\s+changed\s+for\s+it\./);
+  expect(shown.stdout).toContain("Decide whether to keep the allow of quiet.example (allow.yaml:3)");
+  expect(shown.stdout).toMatch(/It\s+isn't\s+part\s+of\s+the\s+patch\./);
   expect(shown.stdout).toContain("\n-  - x@bad.example\n");
   expect(git(directory, "diff", "--name-only")).toBe("");
 

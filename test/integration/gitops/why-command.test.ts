@@ -40,7 +40,7 @@ it("explains an entry from files, git, the tenant and its mail", async () => {
   );
   expect(text.stdout).toContain("included: settings.yaml → baseline.yaml");
   expect(text.stdout).toContain("pull request #7 https://github.com/acme/mail/pull/7");
-  expect(text.stdout).toContain("The tenant does not hold it.");
+  expect(text.stdout).toContain("The tenant doesn't have it.");
 });
 
 it("reports an entry that no file declares", async () => {
@@ -58,7 +58,7 @@ it("reports an entry that no file declares", async () => {
   const report = JSON.parse(stdout) as WhyReport;
   expect(report.files).toEqual([]);
   expect(report.actual).toMatchObject([{ list: row?.list, createdBy: row?.created_by, isDeclared: false }]);
-  expect(report.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
+  expect(report.missing).toEqual(["The tenant's mail was not read (--no-evidence)."]);
   expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
 });
 
@@ -75,7 +75,7 @@ it("distinguishes a squash commit's pull request from claims in its message", as
   const { stdout } = await createCli(repository.path, OFFLINE)("why", "evil.example");
   expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
   expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
-  expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
+  expect(stdout).toContain("co-authors, according to its message: Eve <eve@acme.example>\n");
 });
 
 it("names the committer of another author's change", async () => {
@@ -129,11 +129,11 @@ it.each([
 });
 
 it.each([
-  ["in the feed", "", "source phish-feed (url), in it since 2026-10-01, seen on 2026-10-20"],
+  ["in the feed", "", "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-10-20"],
   [
     "that left the feed",
     ", last: 2026-10-12",
-    "source phish-feed (url), in it since 2026-10-01, last seen on 2026-10-12, no longer in it",
+    "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-10-12, no longer listed",
   ],
 ])("names the source of an entry %s", async (_what, last, detail) => {
   using repository = createSettingsRepository();
@@ -143,7 +143,7 @@ it.each([
     "sources/phish-feed.yaml": `version: 1\nsource: { name: phish-feed, kind: url, synced: 2026-10-20 }\ndeny:\n  - { value: evil.example, expires: 2099-12-31, seen: { first: 2026-10-01${last} } }\n`,
   });
   const email = createCli(repository.path, OFFLINE);
-  expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} ends after `);
+  expect((await email("why", "evil.example")).stdout.replace(/\s+/g, " ")).toContain(` ${detail} expires after `);
   const story = JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyReport;
   expect(story.history).toMatchObject([{ after: { fields: { "seen.first": "2026-10-01" } } }]);
   expect(story.files).toMatchObject([{ source: { name: "phish-feed", kind: "url", firstSeen: "2026-10-01" } }]);

@@ -115,7 +115,7 @@ function seenOf({ proxy, service }: Company, { message, all }: { message: string
 
 const tunnel = `CONNECT ${HOST}:443`;
 const WORKS = {
-  message: expect.stringContaining("answered 400: not today"),
+  message: expect.stringContaining("returned 400: not today"),
   received: [`GET with ${KEY}`, `POST with ${KEY}`],
 };
 

@@ -205,7 +205,7 @@ const LIES: readonly [string, Telling, RegExp][] = [
   [
     "a list that is not found",
     (_rows, _page, response) => tell(response, 404, "no such tenant"),
-    /answered 404: no such tenant/,
+    /returned 404: no such tenant/,
   ],
   ["an HTML page", asText("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
 ];
@@ -303,7 +303,7 @@ test("neither deletes nor duplicates entries hidden by a wrong total", async () 
     });
   const list = tenant.provider.resource("allowDenyList");
   const error = await failure(list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }));
-  expect(String((error as { reasons?: unknown }).reasons)).toContain("answered 409: it exists");
+  expect(String((error as { reasons?: unknown }).reasons)).toContain("returned 409: it exists");
   expect(new Set(tenant.writes)).toEqual(new Set(["POST /allow_deny_entries"]));
   expect(tenant.entries).toHaveLength(250);
 });

@@ -34,7 +34,7 @@ afterAll(async () => {
   await tenant[Symbol.asyncDispose]();
 });
 
-const RISK = "It stood at the service before the import, and is to be reviewed.";
+const RISK = "It existed at the service before the import, and has to be reviewed.";
 
 /** Import ids, and the arguments that declare the imported resource. */
 const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> = {

@@ -296,7 +296,7 @@ describe("entry import", () => {
       { list: "allow", value: "gmail.com", comment: "Applicants" },
       { list: "deny", value: "acme.example" },
     ] as const;
-    const acceptRisk = "It stood at the service before the import, and is to be reviewed.";
+    const acceptRisk = "It existed at the service before the import, and has to be reviewed.";
     await using process = await processOn({ scenario: scenario(entries) }, ["acme.example"]);
     const gmail = await allowDenyEntryLifecycle.lookUp("allow:gmail.com", process.context);
     const own = await allowDenyEntryLifecycle.lookUp("deny:acme.example", process.context);

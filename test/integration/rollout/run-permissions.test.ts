@@ -91,7 +91,7 @@ it("runs, reads and sends nothing that the run doesn't allow", async () => {
   the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)
   the file "keys/globex", for "initech" (tenants.yaml:7)
   the command '["touch","${join(directory, "health-was-run")}"]', for the health of the wave "all"
-A change of that file must not decide this. If all of this is intended, set it where the run starts:
+A change to that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}
   EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY
   EMAIL_SECURITY_KEY_FILES=${quoteShellWord(join(directory, "keys/globex"))}

@@ -47,7 +47,7 @@ it("shows the rollout that added an entry at a tenant", async () => {
     const without = await email("why", "flood.example", "--tenant", "acme");
     expect(without.stderr).toBe("");
     expect(without.stdout).toContain("No rollout journal was found");
-    expect(without.stdout).toContain("The tenant does not hold it.");
+    expect(without.stdout).toContain("The tenant doesn't have it.");
     expect(without.code).toBe(2);
 
     // The address's rate limit is shared with rollouts, which needs a journal.
@@ -69,12 +69,12 @@ it("shows the rollout that added an entry at a tenant", async () => {
     repository.write("other.yaml", "version: 1\n");
     const other = await email("why", "flood.example", "other.yaml", ...place);
     expect(other.stdout.replace(/\s+/g, " ")).toContain(
-      "No tenant of tenants.yaml has this settings file, so no rollout is told; --tenant names one.",
+      "No tenant of tenants.yaml has this settings file, so no rollouts are shown; select one with --tenant.",
     );
     expect(other.code).toBe(2);
     repository.write("broken.yaml", "version: [\n");
     const broken = await email("why", "flood.example", "acme.yaml", "--targets", "broken.yaml", ...place);
-    expect(broken.stdout.replace(/\s+/g, " ")).toContain("No rollout is told, since broken.yaml can't be used");
+    expect(broken.stdout.replace(/\s+/g, " ")).toContain("No rollouts are shown, because broken.yaml can't be used");
     expect(broken.stdout).toContain("deny at acme.yaml:3.");
   } finally {
     await sandbox.close();

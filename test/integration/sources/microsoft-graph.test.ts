@@ -106,7 +106,7 @@ it("doesn't wait for an hour", async () => {
   await using directory = await graph();
   directory.faults.push({ status: 429, headers: { "retry-after": "3600" }, body: {} });
   const message = await failureOf(readMicrosoftGraph({ groupId: "g" }, sourceContext(directory.origin, TOKEN)));
-  expect(message).toContain("answered with 429. It asks to wait 3600 s");
+  expect(message).toContain("returned 429. Before a retry, wait 3600 s");
   expect(directory.requests).toHaveLength(1);
 });
 

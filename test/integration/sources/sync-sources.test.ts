@@ -235,7 +235,7 @@ const FAULTS: readonly [what: string, answer: FeedServer["answer"], reason: RegE
       response.writeHead(200, { "content-length": "1000", "content-type": "text/plain" });
       response.write("a.example\n", () => response.destroy());
     },
-    /was cut short/,
+    /was truncated/,
   ],
   [
     "an aborted chunked answer",
@@ -243,7 +243,7 @@ const FAULTS: readonly [what: string, answer: FeedServer["answer"], reason: RegE
       response.writeHead(200, { "content-type": "text/plain" });
       response.write("a.example\nb.exam", () => setImmediate(() => response.destroy()));
     },
-    /was cut short/,
+    /was truncated/,
   ],
   [
     "a web page",
@@ -283,16 +283,16 @@ const FAULTS: readonly [what: string, answer: FeedServer["answer"], reason: RegE
     (_request, response) => response.end(Array.from({ length: 21 }, (_, index) => `d${index}.example`).join("\n")),
     /lists 21 items, which is more than its maximum of 20/,
   ],
-  ["a missing file", (_request, response) => response.writeHead(404).end("no"), /answered with 404/],
+  ["a missing file", (_request, response) => response.writeHead(404).end("no"), /returned 404/],
   [
     "missing credentials",
     (_request, response) => response.writeHead(401).end("no"),
-    /answered with 401\. Check the credentials: EMAIL_SECURITY_SOURCE_PHISH_TOKEN/,
+    /returned 401\. Check the credentials: EMAIL_SECURITY_SOURCE_PHISH_TOKEN/,
   ],
   [
     "a rate limit for hours",
     (_request, response) => response.writeHead(429, { "retry-after": "7200" }).end(),
-    /answered with 429\. It asks to wait/,
+    /returned 429\. Before a retry, wait/,
   ],
 ];
 
@@ -377,7 +377,7 @@ describe("a pull request", () => {
     using directory = createRepository();
     const file = directory.at("settings/acme.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace("domains.txt", "..%2Fsecret"));
-    expect((await sync(directory)).problem?.message).toMatch(/may not read/);
+    expect((await sync(directory)).problem?.message).toMatch(/isn't allowed to read/);
     expect(feed.requests).toEqual([]);
   });
 });

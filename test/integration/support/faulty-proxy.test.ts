@@ -50,7 +50,7 @@ test("forwards requests and records them with their responses", async () => {
   expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });
   const expected = { index: 0, method: "POST", path: ENTRIES, query: "?x=1", body: JSON.stringify(ENTRY) };
   expect(proxy.requests).toEqual([{ ...expected, served: 201, clientOutcome: 201 }]);
-  await expect.poll(() => boundaries).toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
+  await expect.poll(() => boundaries).toEqual(["before 0 undefined", "committed 1 201 undefined", "returned 201"]);
 });
 
 test("applies a fault to the selected requests, before or after the service", async () => {

@@ -3,13 +3,13 @@ import { formatErrorMessage } from "../../../provider/cli/print-error";
 import { unwrapError } from "../../support/unwrap-error";
 
 const LONG =
-  'GET https://mail-security.example/api/v1/settings/allow_deny_entries answered 401: the key is not valid. Set it, and run `email-security doctor --format json --output /tmp/report.json` with "/home/dana/settings of acme/tenant settings.yaml". [ERR_AUTH]';
+  'GET https://mail-security.example/api/v1/settings/allow_deny_entries returned 401: the key is not valid. Set it, and run `email-security doctor --format json --output /tmp/report.json` with "/home/dana/settings of acme/tenant settings.yaml". [ERR_AUTH]';
 
 describe("an error message", () => {
   it("is wrapped to 80 columns in a pipe", () => {
     expect(formatErrorMessage(LONG, {})).toBe(`\
 error: GET https://mail-security.example/api/v1/settings/allow_deny_entries
-       answered 401: the key is not valid. Set it, and run
+       returned 401: the key is not valid. Set it, and run
        \`email-security doctor --format json --output /tmp/report.json\` with
        "/home/dana/settings of acme/tenant settings.yaml". [ERR_AUTH]`);
   });

@@ -36,7 +36,7 @@ test("redacts parts of the key only in excerpts of unreadable responses", () => 
   });
   expect(looked).toHaveBeenCalledTimes(0);
   expect(() => read(`{"results": "${KEY.slice(0, 12)}`, key)).toThrow(
-    'GET /entries answered 200 with JSON that is invalid or truncated: \'{"results": "<API_KEY>\'',
+    'GET /entries returned 200 with JSON that is invalid or truncated: \'{"results": "<API_KEY>\'',
   );
   expect(looked).toHaveBeenCalledTimes(1);
 });

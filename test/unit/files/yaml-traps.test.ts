@@ -276,7 +276,7 @@ describe("an empty or mistyped value", () => {
     ],
     [
       "version: 1\ndeny:\n  - value: evil.example\n    comment:\n",
-      "4:13 invalid-value: comment is empty; write a text, or remove the line",
+      "4:13 invalid-value: comment is empty; write a string, or remove the line",
     ],
   ])("is reported in %j", (content, message) => {
     expect(listFindings(content)).toEqual([message]);

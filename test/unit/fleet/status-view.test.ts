@@ -202,8 +202,8 @@ it("doesn't list an in-sync tenant under an abandoned rollout", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
   const notReached = (rolloutState: string) =>
     renderStatusText(statusOf([{ ...tenant("acme", []), unappliedRollout: { ...rollout, rolloutState } }]));
-  expect(notReached("waiting")).toContain("Rollouts that have not reached all");
-  expect(notReached("abandoned")).not.toContain("Rollouts that have not reached all");
+  expect(notReached("waiting")).toContain("Unfinished rollouts");
+  expect(notReached("abandoned")).not.toContain("Unfinished rollouts");
 });
 
 it("counts tenants without a rollout", () => {

@@ -149,7 +149,7 @@ describe("wrong tenant", () => {
         observed,
         tenant: { host: "host", name: "x" },
         source: { kind: "files", files: ["x.yaml"], stack: "x" },
-        mail: buildEmptyEvidence(observed.readAt, "not asked"),
+        mail: buildEmptyEvidence(observed.readAt, "not requested"),
         ...others,
       });
       return findings.filter(({ code }) => code === "own-domains-missing").map(({ message }) => message);
@@ -215,7 +215,7 @@ describe("adopting drift", () => {
     const { steps, unadopted } = adoptDrift(found, late, read);
     expect(steps.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(unadopted.map(({ reason }) => reason)).toEqual([
-      expect.stringContaining("is declared until 2026-11-20, which is past, in acme/deny.yaml:6"),
+      expect.stringContaining("its declaration at acme/deny.yaml:6 expired on 2026-11-20"),
     ]);
   });
 

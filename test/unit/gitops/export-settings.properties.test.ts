@@ -78,7 +78,7 @@ describe("exportSettings for an arbitrary tenant", () => {
           observed,
           tenant: { host: "mail.example", name: "acme" },
           source: { kind: "files", files: settings.files },
-          mail: buildEmptyEvidence(observed.readAt, "not asked"),
+          mail: buildEmptyEvidence(observed.readAt, "not requested"),
         });
         expect([plan.changes, plan.blockers]).toEqual([[], []]);
         const everything = [...exported.files.values()].join("\n");

@@ -37,7 +37,7 @@ describe("proof of another tenant", () => {
     const before = reading(rowsOf("own", count));
     const rest = "and now has 5 entries that were created before that";
     expect(describeOtherTenantProof(reading(OTHER), before)).toBe(
-      `it has nothing in common with the reading on 2026-11-20 12:00 UTC, ${rest}`,
+      `it has nothing in common with what was read on 2026-11-20 12:00 UTC, ${rest}`,
     );
   });
 

@@ -114,8 +114,8 @@ deny:
       "changed plain.example",
       "changed short.example",
     ]);
-    expect(adoption.steps.map(({ lost }) => lost)).toEqual([
-      "approvedBy, reviewed were said of it as it stood before, and left out",
+    expect(adoption.steps.map(({ lossNote }) => lossNote)).toEqual([
+      "approvedBy, reviewed are left out, because they applied to the previous state",
       undefined,
       undefined,
     ]);
@@ -147,8 +147,8 @@ deny:
       ],
     });
     const adoption = acme.adopt("changed");
-    expect(adoption.steps[0]?.lost).toBe(
-      "ticket, approvedBy, reviewed were said of it as it stood before, and left out",
+    expect(adoption.steps[0]?.lossNote).toBe(
+      "ticket, approvedBy, reviewed are left out, because they applied to the previous state",
     );
     const after = acme.after(adoption);
     expect(after["acme/settings.yaml"]).toContain("allow: [{ value: bad.example, comment: ours now, owner");
@@ -184,7 +184,7 @@ deny:
       rows: [row("allow", "gmail.com"), row("deny", "b.example")],
     });
     expect(summarizeAdoption(acme.adopt("changed"))).toEqual([
-      "left gmail.com: it allows a whole free-mail domain (allow-free-mail); write it yourself, with acceptRisk, if it is meant",
+      "left gmail.com: it allows a whole free-mail domain (allow-free-mail); if it is intended, declare it yourself, with the reason in `acceptRisk`",
     ]);
   });
 
@@ -228,14 +228,36 @@ deny:
     const after = acme.after(adoption);
     expect(after["baseline.yaml"]).toBe(BASELINE);
     expect(after["acme/settings.yaml"]).toContain(
-      "deny:\n  # as the tenant has it; the included file says otherwise\n  - value: bulk.example\n    comment: theirs\n    ticket: INC-1\n    expires: 2027-01-01\n",
+      "deny:\n  # as at the tenant; the included file declares it differently\n  - value: bulk.example\n    comment: theirs\n    ticket: INC-1\n    expires: 2027-01-01\n",
     );
     expect(summarizeAdoption(adoption)).toEqual([
       "changed bulk.example",
-      'left moved.example: it stands in an included file (baseline.yaml:4): change it there, for all that include it, or write `remove: {deny: [moved.example]}` and `allow: [moved.example]` in "acme/settings.yaml" for this tenant alone',
+      'left moved.example: it is in an included file (baseline.yaml:4); either change it there, for all tenants that include it, or write `remove: {deny: [moved.example]}` and `allow: [moved.example]` in "acme/settings.yaml", for this tenant only',
     ]);
     expect(acme.drift(after).items.map(({ key }) => key)).toEqual(["moved.example"]);
     expect(acme.planned(after)).toEqual(["change moved.example"]);
+  });
+
+  it("suggests no change to a generated file, which the next sync would overwrite", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml": "version: 1\ninclude: [sources/phish.yaml]\n",
+        "acme/sources/phish.yaml":
+          "version: 1\nsource: { name: phish, kind: csv, synced: 2026-11-20 }\ndeny: [old.example, moved.example, { value: past.example, expires: 2026-11-20 }]\n",
+      },
+      rows: [row("allow", "moved.example"), row("deny", "past.example")],
+    });
+    const overwritten =
+      "is from the source phish (acme/sources/phish.yaml:3), and `email-security sync` would overwrite a change there";
+    const ending = 'in "acme/settings.yaml", for this tenant only';
+    expect(summarizeAdoption(acme.adopt(...ALL))).toEqual([
+      `left past.example: its declaration, which expired on 2026-11-20, ${overwritten}; declare it ${ending}`,
+      `left moved.example: it ${overwritten}; write \`remove: {deny: [moved.example]}\` and \`allow: [moved.example]\` ${ending}`,
+      `left old.example: it ${overwritten}; write \`remove: {deny: [old.example]}\` ${ending}`,
+    ]);
+    const text = "version: 1\ninclude: [sources/phish.yaml]\ndeny: [past.example]\n";
+    const declared = { ...acme.after(acme.adopt()), "acme/settings.yaml": text };
+    expect(acme.drift(declared).items.map(({ key }) => key)).not.toContain("past.example");
   });
 
   it("takes a VIP's comment", () => {
@@ -293,11 +315,11 @@ describe("adopting removed entries", () => {
     const adoption = acme.adopt(...ALL);
     expect(adoption.files).toEqual([]);
     expect(summarizeAdoption(adoption)).toEqual([
-      "left both.example: the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant",
-      'left bulk.example: it stands in an included file (baseline.yaml:2): change it there, for all that include it, or write `remove: {deny: [bulk.example]}` in "acme/settings.yaml" for this tenant alone',
-      "left new.example: the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; if it is to go, `email-security remove new.example` takes it out",
-      expect.stringContaining("left over.example: it stands in an included file (baseline.yaml:2)"),
-      'left safe.example: `protect` names it ("safe.example"), so it must be declared',
+      "left both.example: both the files and the tenant have changed it since the stack's last run; decide by hand which of the two to keep",
+      'left bulk.example: it is in an included file (baseline.yaml:2); either change it there, for all tenants that include it, or write `remove: {deny: [bulk.example]}` in "acme/settings.yaml", for this tenant only',
+      "left new.example: the stack's state doesn't contain it: no run has applied it yet, or a refresh found it removed; to remove it from the files, run `email-security remove new.example`",
+      expect.stringContaining("left over.example: it is in an included file (baseline.yaml:2)"),
+      'left safe.example: it is protected (`protect`: "safe.example"), so it must be declared',
     ]);
     const unread = world({ files, rows: [row("deny", "kept.example")], left: "nothing read" });
     expect(unread.adopt(...ALL).steps).toEqual([]);
@@ -312,7 +334,7 @@ describe("adopting removed entries", () => {
     expect(many.steps).toEqual([]);
     expect(many.unadopted).toHaveLength(12);
     expect(many.unadopted[0]?.reason).toMatch(
-      /^with all that are missing, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is meant, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and take it away afterwards$/,
+      /^if all missing ones were removed, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is intended, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and remove it afterwards$/,
     );
     const meant = world({
       files: texts("lists: { entries: { confirmRemovals: 12 } }\n"),

@@ -54,7 +54,7 @@ describe("a rendered review", () => {
     for (const [name, textOf] of Object.entries(ALL)) expect(textOf(report), name).toContain("phish-feed");
     expect(renderReviewCsv(report)).toMatch(/,"phish-feed","2026-10-01","2026-11-18"\r?\n$/);
     expect(renderReviewText(report).replace(/\s+/g, " ")).toContain(
-      "source phish-feed (url), in it since 2026-10-01, seen on 2026-11-18",
+      "source phish-feed (url), first seen on 2026-10-01, last seen on 2026-11-18",
     );
   });
 
@@ -94,9 +94,9 @@ describe("a review as text", () => {
       "",
       'allow supplier-portal.test ("Contract 7 ⏎ asked for by sales", INC-1042, owner',
       "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
-      "  Found malicious. The service detected something in 13 messages from it in",
-      "    the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
-      "  Expires soon. It expires on 2026-12-02, in 11 days.",
+      "  Found malicious. The service detected threats in 13 messages from it in the",
+      "    last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
+      "  Expires soon. It expires on 2026-12-02, in 11 days, unless you extend it.",
       "",
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);

@@ -85,8 +85,8 @@ deny:
       rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
     });
     expect(lines.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
-      "deny Deny a@ended.example: … Its allow at acme.yaml:5 ended on 2026-11-20.",
-      "deny Deny b@below.example: … Its allow at base.yaml:3 ended on 2026-11-20.",
+      "deny Deny a@ended.example: … Its allow at acme.yaml:5 expired on 2026-11-20.",
+      "deny Deny b@below.example: … Its allow at base.yaml:3 expired on 2026-11-20.",
     ]);
     expect(edited("acme.yaml")).toBe(`version: 1
 include: [base.yaml]
@@ -164,8 +164,8 @@ deny:
       rows: [{ list: "deny", entry_type: "domain", value: "THERE.example" }],
     });
     expect(lines).toEqual([
-      "deny Deny fresh.example: 2 users reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain was registered on 2026-10-01, shortly before its mail, and nothing of it was found safe. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
-      "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be taken for your own acme.example. No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.",
+      "deny Deny fresh.example: 2 users reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain was registered on 2026-10-01, shortly before its first mail, and none of its mail was found safe. The service detected threats in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
+      "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be mistaken for your own domain acme.example. No mail that the service detected came from it in the last 30 days; the service doesn't report other mail.",
       expect.stringMatching(/^deny Deny other@known\.example: /),
       expect.stringMatching(/^deny Deny somebody@gmail\.com: /),
       expect.stringMatching(/^deny Deny x@mail\.partner\.example: /),
@@ -201,8 +201,8 @@ deny:
       ],
     });
     expect(lines).toEqual([
-      "deny Deny a@evil.example: 2 messages from it were found malicious and stayed in a mailbox. The service detected something in 2 messages from it in the last 30 days: 2 malicious; 2 of them stayed in a mailbox.",
-      "malicious-allow Decide whether the allow of partner.example stays: The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox. Its risk is accepted, because: They are told.",
+      "deny Deny a@evil.example: 2 messages from it were found malicious and stayed in a mailbox. The service detected threats in 2 messages from it in the last 30 days: 2 malicious; 2 of them stayed in a mailbox.",
+      "malicious-allow Decide whether to keep the allow of partner.example: The service detected threats in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox. Its risk is accepted: They are told.",
     ]);
     expect(edited("acme.yaml")).toContain(
       "  - value: a@evil.example\n    comment: Malicious mail that reached 2 mailboxes\n",
@@ -280,11 +280,11 @@ allow:
     const unused =
       "No mail that the service detected came from it in the last 30 days, and nobody reported any; the service doesn't report other mail.";
     expect(lines).toEqual([
-      "malicious-allow Remove the allow of bad.example now: It expires on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
-      "expiring-allow Let the allow of used.example go on until 2027-02-19: It expires on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
-      `expiring-allow Decide whether the allow of silent.example goes on: It expires on 2026-12-03. ${unknownMail}`,
-      `unused-allow Let the allow of forever.example end on 2027-02-19, unless somebody needs it: ${unused}`,
-      `unused-allow Let the allow of quiet.example end on 2027-02-19, unless somebody needs it: ${unused}`,
+      "malicious-allow Remove the allow of bad.example now: It expires on 2026-12-02. The service detected threats in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
+      "expiring-allow Extend the allow of used.example until 2027-02-19: It expires on 2026-12-01. The service detected threats in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
+      `expiring-allow Decide whether to keep the allow of silent.example: It expires on 2026-12-03. ${unknownMail}`,
+      `unused-allow Set the allow of forever.example to expire on 2027-02-19, unless somebody needs it: ${unused}`,
+      `unused-allow Set the allow of quiet.example to expire on 2027-02-19, unless somebody needs it: ${unused}`,
     ]);
     expect(edited("acme.yaml")).toBe(`version: 1
 allow:
@@ -308,7 +308,7 @@ allow:
       missing: ["The phishing reports could not be read."],
     });
     expect(lines.filter((line) => line.startsWith("unused"))).toEqual([]);
-    expect(lines[0]).toContain("in what could be read of the last 30 days, since 2026-10-22");
+    expect(lines[0]).toContain("in the readable part of the last 30 days, since 2026-10-22");
   });
 
   it("respect the policy's maximum duration and protected entries", () => {
@@ -318,8 +318,10 @@ allow:
       threats,
       rows,
     });
-    expect(lines[0]).toMatch(/^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/);
-    expect(lines[1]).toContain("go on until 2026-12-31");
+    expect(lines[0]).toMatch(
+      /^malicious-allow Decide whether to keep the allow of bad\.example: .* It is protected\.$/,
+    );
+    expect(lines[1]).toContain("until 2026-12-31");
     expect(lines.join("\n")).not.toContain("quiet.example");
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
   });
@@ -359,9 +361,9 @@ deny:
       rows: [{ list: "deny", entry_type: "domain", value: "evil.example" }],
     });
     expect(lines).toEqual([
-      "shadowed Remove the deny of brief.short.example: The deny of short.example (acme.yaml:10) stands for all mail from below it, in the same scope, so that this one changes nothing.",
-      "shadowed Remove the deny of www.evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from below it, in the same scope, so that this one changes nothing.",
-      "shadowed Remove the deny of x@evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from the domain, in the same scope, so that this one changes nothing.",
+      "shadowed Remove the deny of brief.short.example: The deny of short.example (acme.yaml:10) covers all mail from its subdomains, in the same scope, so this entry has no effect.",
+      "shadowed Remove the deny of www.evil.example: The deny of evil.example (acme.yaml:5) covers all mail from its subdomains, in the same scope, so this entry has no effect.",
+      "shadowed Remove the deny of x@evil.example: The deny of evil.example (acme.yaml:5) covers all mail from the domain, in the same scope, so this entry has no effect.",
     ]);
     expect(edited("acme.yaml")).toBe(`version: 1
 allow:

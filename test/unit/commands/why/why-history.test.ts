@@ -66,7 +66,7 @@ it("warns that an unreadable version may explain a removal", async () => {
   const { events, missing } = await readValueHistory(["a.yaml"], "evil.example");
   expect(events.map(({ commit }) => commit?.subject)).toEqual(["mend", "slip", "add"]);
   expect(missing).toEqual([
-    "A version of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.",
+    "A version of the files can't be read at the value, because the YAML is invalid there. The value may have been declared all along, although the history shows a removal and an addition.",
   ]);
   expect((await readValueHistory(["a.yaml"], "other.example")).missing).toEqual([]);
 });

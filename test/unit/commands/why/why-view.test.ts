@@ -103,12 +103,12 @@ it("groups each list, scope and VIP under its own heading", () => {
     "Other history, newest first",
   ]);
   const lines = (at: number): string => JSON.stringify(rows[at]?.[1]);
-  expect(lines(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| holds deny"/);
+  expect(lines(0)).toMatch(/"file \| deny at a\.yaml:3\..*"tenant \| has deny"/);
   expect(lines(1)).toMatch(/list allow → deny.*r2/);
-  expect(lines(2)).toContain("excluded, and automatic detection");
+  expect(lines(2)).toContain("excluded permanently: automatic detection");
   expect(lines(3)).toMatch(/added to vips.*r1/);
   expect(lines(4)).toMatch(/No file declares it.*which no file declares/);
-  expect(lines(5)).toContain("taken out of allow (scope graymail)");
+  expect(lines(5)).toContain("removed from allow (scope graymail)");
   expect(lines(6)).toContain("added to allow in a.yaml");
   // Only the move appears twice, and no event is missing.
   const all = rows.flatMap(([, some]) => some as string[]);

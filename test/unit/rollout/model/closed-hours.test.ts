@@ -72,8 +72,8 @@ describe("closed hours", () => {
     ["Fri 25:00-Mon 06:00", /aren't valid hours/],
     ["Fri 16:60-Mon 06:00", /aren't valid hours/],
     ["Fri 16:00–Mon 06:00 Europe/Zuerich", /have an unknown time zone/],
-    ["Fri 16:00–Fri 16:00", /end when they begin/],
-    ["00:00-24:00", /end when they begin/],
+    ["Fri 16:00–Fri 16:00", /start and end at the same time/],
+    ["00:00-24:00", /start and end at the same time/],
   ])("are rejected with an explanation when invalid: %s", (text, message) =>
     expect(parseClosedHours(text)).toMatch(message),
   );

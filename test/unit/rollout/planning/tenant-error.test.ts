@@ -17,7 +17,7 @@ const NEXT = {
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
 it.each(TENANT_ERROR_CODES)("starts with the cause of %s and ends with a command", (code) => {
-  const cause = "The service answered 500 to POST /entries.";
+  const cause = "The service returned 500 to POST /entries.";
   const applied = buildTenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
   expect(applied.advice).toMatch(/`email-security rollout (resume 20261121-a|tenants\.yaml)`\.$/);
@@ -28,12 +28,12 @@ it.each(TENANT_ERROR_CODES)("starts with the cause of %s and ends with a command
 
 it("puts the cause of a list failure before its summary", () => {
   const summary =
-    "3 of 9 entries could not be applied; the reasons are below. Everything else is applied, and the stack's state contains what the service reported. Fix the reported causes, then run again: a run does only the rest. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed. You can safely run again. [ERR_SERVER]\ndeny 2001:db8::/32: not attempted, because others failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
+    "3 of 9 entries could not be applied; the reasons are below. Everything else is applied, and the stack's state contains what the service reported. Fix the reported causes, then run again: a run does only the rest. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x returned 500: down. The service failed. You can safely run again. [ERR_SERVER]\ndeny 2001:db8::/32: not attempted, because others failed: down [ERR_NOT_ATTEMPTED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", summary);
   expect(buildTenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",
     message:
-      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed. You can safely run again. [ERR_SERVER] This concerns 2 alike (deny a.example, deny b.example).\nnot attempted, because others failed: down [ERR_NOT_ATTEMPTED] This concerns deny 2001:db8::/32.\n3 of 9 entries could not be applied. Everything else is applied, and the stack's state contains what the service reported.",
+      "POST /api/v1/settings/allow_deny_entries at https://x returned 500: down. The service failed. You can safely run again. [ERR_SERVER] This concerns 2 alike (deny a.example, deny b.example).\nnot attempted, because others failed: down [ERR_NOT_ATTEMPTED] This concerns deny 2001:db8::/32.\n3 of 9 entries could not be applied. Everything else is applied, and the stack's state contains what the service reported.",
     advice: "Check whether the service has an outage; then continue: `email-security rollout resume 20261121-a`.",
     phase: "apply",
   });

@@ -99,11 +99,11 @@ it("fails other tenants only for address-wide failures, with their code", async 
   const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
   health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
   await health.assertReachable(target("b"));
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
+  health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x returned 500\nmore"));
   await expect(health.assertReachable(target("b"))).rejects.toMatchObject({
     code: "ERR_SERVER",
     message:
-      'No request was sent for this tenant, and it was not changed: its service was just found to be down for "a" and others. GET x answered 500',
+      'No request was sent for this tenant, and it was not changed: its service was just found to be down for "a" and others. GET x returned 500',
   });
   // Another address is independent.
   await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));

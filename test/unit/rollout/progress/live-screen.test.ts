@@ -36,7 +36,7 @@ describe("the live rollout screen", () => {
     const ran = lines.slice(9, 16).map((line) => Number(/ (\d+) s /.exec(line)?.[1]));
     expect(ran).toEqual(ran.toSorted((one, other) => other - one));
     expect(lines.join("\n")).toMatch(/\nFailed\n {2}✗ stark-industries-181 /);
-    expect(lines.at(-1)).toBe("Press Ctrl-C once to finish running tenants and stop, twice to stop at once");
+    expect(lines.at(-1)).toBe("Press Ctrl-C once to finish running tenants and stop, twice to stop immediately");
   });
 
   test("counts down the soak time and shows the stop reason", () => {

@@ -161,7 +161,7 @@ describe("the permission error", () => {
   the file "/run/secrets/globex", for "globex" (tenants.yaml:1)
   the command '["vault","secret/initech"]', for "initech" (tenants.yaml:1)
   the command "[\\"./check.sh\\",\\"it's\\"]", for the health of the wave "canary"
-A change of that file must not decide this. If all of this is intended, set it where the run starts:
+A change to that file must not decide this. If all of this is intended, set it where the run starts:
   EMAIL_SECURITY_SERVICES=http://127.0.0.1:1,https://mail-security.example
   EMAIL_SECURITY_KEY_VARIABLES=OTHER_*,acme_KEY
   EMAIL_SECURITY_KEY_FILES=/run/secrets/globex

@@ -38,10 +38,13 @@ describe("an invalid selection", () => {
     ],
     [{ only: ["acme", "golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [{ only: ["Acme"] }, 'No tenant is called "Acme"; did you mean "acme", "acme-labs"?'],
-    [{ only: ["hooli*"] }, 'No tenant is called "hooli*"; there are "acme", "acme-labs", "globex", "initech".'],
-    [{ only: [""] }, 'No tenant is called ""; there are "acme", "acme-labs", "globex", "initech".'],
+    [
+      { only: ["hooli*"] },
+      'No tenant is called "hooli*"; the existing ones are "acme", "acme-labs", "globex", "initech".',
+    ],
+    [{ only: [""] }, 'No tenant is called ""; the existing ones are "acme", "acme-labs", "globex", "initech".'],
     [{ labels: ["rng=canary"] }, 'No tenant has the label "rng"; did you mean "ring"?'],
-    [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; there are "ring", "region".'],
+    [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; the existing ones are "ring", "region".'],
     [{ labels: ["!ring=canry"] }, 'No tenant has the label "ring" with "canry"; did you mean "canary"?'],
     [
       { labels: ["ring"] },
@@ -55,7 +58,7 @@ describe("an invalid selection", () => {
       { labels: ["ring=beta,"] },
       '"ring=beta," isn\'t a valid label selector; write ring=canary, ring=canary,beta or !ring=canary.',
     ],
-    [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
+    [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; the existing ones are "ring", "region".'],
     [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none matches "acme" and "region=us" together.'],
   ])("is rejected with a suggestion: %j", (selection, message) => {
     expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
