@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HOSTILE } from "../support/hostile-text";
-import { madeSite, WrittenSite } from "../support/site-fixture";
+import { generateSite, WrittenSite } from "../support/site-fixture";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 import { ServedDirectory } from "./served-directory";
 
@@ -26,7 +26,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
 
   beforeAll(async () => {
     browser = await startBrowser();
-    site = new WrittenSite(madeSite({ tenants: 12, entries: 20, own: 8 }));
+    site = new WrittenSite(generateSite({ tenants: 12, entries: 20, own: 8 }));
   });
 
   afterAll(async () => {
@@ -160,7 +160,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
 
   it("renders hostile text harmlessly when served over HTTP", async () => {
     const text = Object.values(HOSTILE).slice(0, -1).join(" ").toWellFormed();
-    using hostile = new WrittenSite(madeSite({ tenants: 7, entries: 8, own: 4, text }));
+    using hostile = new WrittenSite(generateSite({ tenants: 7, entries: 8, own: 4, text }));
     await using served = await ServedDirectory.open(hostile.directory);
     await using tab = await Tab.open(browser, { width: 400, scheme: "light" }, served.origin);
     for (const page of Object.keys(PAGES)) {

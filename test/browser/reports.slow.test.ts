@@ -4,9 +4,9 @@ import { renderReviewHtml } from "../../provider/commands/review/review-html";
 import { renderPlanHtml } from "../../provider/plan/render/plan-html";
 import { renderCombinedPlanHtml } from "../../provider/rollout/plan-report/combined-plan-html";
 import { renderReportHtml } from "../../provider/rollout/report/report-html";
-import { createDenyPlan, shownOf } from "../support/combined-plans";
+import { combinePlans, createDenyPlan } from "../support/combined-plans";
 import { HOSTILE } from "../support/hostile-text";
-import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
+import { blindPlan, buildHugePlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
@@ -17,16 +17,21 @@ const PAGES = {
   "a calm plan": renderPlanHtml(calmPlan),
   "a dangerous plan": renderPlanHtml(dangerousPlan),
   "a plan without evidence": renderPlanHtml(blindPlan),
-  "a plan of 15 changes": renderPlanHtml(hugePlan(15)),
+  "a plan of 15 changes": renderPlanHtml(buildHugePlan(15)),
   "a plan of hostile texts": renderPlanHtml(hostilePlan),
   "a review": renderReviewHtml(mixedReview),
   "a review of half the mail": renderReviewHtml(unreadReview),
   "a review of hostile texts": renderReviewHtml(hostileReview),
   "a plan of all tenants": renderCombinedPlanHtml(
-    shownOf([...Array.from({ length: 12 }, () => createDenyPlan("evil.example")), dangerousPlan, undefined, emptyPlan]),
+    combinePlans([
+      ...Array.from({ length: 12 }, () => createDenyPlan("evil.example")),
+      dangerousPlan,
+      undefined,
+      emptyPlan,
+    ]),
   ),
   "a plan of all tenants with hostile texts": renderCombinedPlanHtml(
-    shownOf([createDenyPlan("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
+    combinePlans([createDenyPlan("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
   ),
   "a rollout before it begins": renderReportHtml(rollouts.middle.before),
   "a rollout of three tenants": renderReportHtml(rollouts.small.after),

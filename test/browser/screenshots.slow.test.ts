@@ -100,7 +100,7 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
       tenants: FLEET_NAMES.length,
       scenario: (name) => ({ name: FLEET_NAMES[Number(name.slice(1))] ?? name }),
     });
-    const first = await fleet.rollout("--yes");
+    const first = await fleet.runRollout("--yes");
     expect(first.code).toBe(0);
     await click(
       fleet.sandbox,
@@ -109,7 +109,7 @@ describe.skipIf(missingBrowser)(`screenshots of the documentation ${missingBrows
       { list: "allow", entry_type: "domain", value: "evil.example", verdict_scope: "global" },
       fleet.names[3],
     );
-    await fleet.baseline(["invoices-portal.example", "e0.example"]);
+    await fleet.writeBaseline(["invoices-portal.example", "e0.example"]);
     const site = await fleet.start({}, "fleet", "site", "public").result;
     expect(site.output).toContain("public");
     await take("fleet-site", pathToFileURL(join(fleet.directory, "public/index.html")).href, "evil.example");

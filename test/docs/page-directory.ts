@@ -8,7 +8,7 @@ import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/
 import { omitUndefined } from "../../provider/settings/omit-undefined";
 import { COMMAND } from "../support/command-process";
 import { getCompileCacheVariables } from "../support/compile-cache";
-import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
+import { buildLanguageHost, type HostedLanguage, installPulumiPython, installPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
 import type { PageEnvironment, RunnablePage } from "./page-blocks";
@@ -200,9 +200,9 @@ async function hostsOf(
   languages: readonly HostedLanguage[],
   scratch: string,
 ): Promise<{ directories: string[]; environment: Record<string, string> }> {
-  const directories = await Promise.all(languages.map(languageHost));
+  const directories = await Promise.all(languages.map(buildLanguageHost));
   if (!languages.includes("python")) return { directories, environment: {} };
-  const [python, packages] = [await pulumiPython(), join(scratch, "packages")];
+  const [python, packages] = [await installPulumiPython(), join(scratch, "packages")];
   await installPython(python, resolve("sdk/python"), packages);
   return { directories: [...directories, python], environment: { PYTHONPATH: packages } };
 }

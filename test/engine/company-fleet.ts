@@ -6,9 +6,9 @@ import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { type Cli, type CliResult, createCli } from "../support/cli";
 import { Fleet } from "../support/fleet";
-import { clickedEntry } from "../support/scenario-tenant";
-import { clockBehind } from "../support/two-clones";
-import { chiefOf } from "../support/two-tenants";
+import { buildConsoleEntry } from "../support/scenario-tenant";
+import { buildShiftedClockEnvironment } from "../support/two-clones";
+import { buildExecutive } from "../support/two-tenants";
 
 /**
  * A tenant's declaration in `tenants.yaml`: the service's tenant whose key it uses, and the allows in its own settings
@@ -99,8 +99,8 @@ export class CompanyFleet implements AsyncDisposable {
   static async start(hasPeople = true): Promise<CompanyFleet> {
     const scenario = (name: string) =>
       hasPeople
-        ? { employees: [chiefOf(`${name}.example`)] }
-        : { entries: [clickedEntry("deny", `own-${name}.example`)] };
+        ? { employees: [buildExecutive(`${name}.example`)] }
+        : { entries: [buildConsoleEntry("deny", `own-${name}.example`)] };
     const variables = SERVICES.flatMap((name) => [keyOf(name), keyOf(name, true)]);
     const environment = {
       EMAIL_SECURITY_KEY_VARIABLES: variables.join(","),
@@ -113,7 +113,7 @@ export class CompanyFleet implements AsyncDisposable {
       [".one", ".two"].map(async (name): Promise<Clone> => {
         const directory = join(fleet.directory, name);
         await mkdir(join(directory, "settings"), { recursive: true });
-        const later = { ...fleet.environment, ...clockBehind(-TWO_DAYS_MS) };
+        const later = { ...fleet.environment, ...buildShiftedClockEnvironment(-TWO_DAYS_MS) };
         return {
           directory,
           run: createCli(directory, fleet.environment),
@@ -171,7 +171,7 @@ export class CompanyFleet implements AsyncDisposable {
   async #run(at: number, command: Cli, args: readonly string[]): Promise<CliResult> {
     const clone = this.#clone(at);
     this.#fleet.take();
-    const held = new Map(SERVICES.map((service) => [service, this.#fleet.holds(service)]));
+    const held = new Map(SERVICES.map((service) => [service, this.#fleet.listContents(service)]));
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
     const id = (await readReport(clone))?.id;
@@ -207,7 +207,7 @@ export class CompanyFleet implements AsyncDisposable {
       if (!["done", "unchanged"].includes(state)) continue;
       const left = this.#left.get(tenant.service) ?? [];
       const declared = declaredOf(tenant);
-      const holds = this.#fleet.holds(tenant.service);
+      const holds = this.#fleet.listContents(tenant.service);
       const missing = declared.filter((one) => !holds.includes(one));
       const others = holds.filter((one) => !declared.includes(one) && !left.includes(one));
       if (missing.length + others.length > 0)
@@ -227,7 +227,7 @@ export class CompanyFleet implements AsyncDisposable {
     if (report === undefined || rollsBack === undefined) return;
     const before = this.#before.get(rollsBack) ?? new Map<string, readonly string[]>();
     const compare = (name: string, service: string): void => {
-      const [held, holds] = [before.get(service) ?? [], this.#fleet.holds(service)];
+      const [held, holds] = [before.get(service) ?? [], this.#fleet.listContents(service)];
       if (before.has(service) && holds.join() !== held.join())
         this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
     };
@@ -255,7 +255,7 @@ export class CompanyFleet implements AsyncDisposable {
       if (first !== tenant.service)
         this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
-      const missing = declaredOf(tenant).filter((one) => !this.#fleet.holds(tenant.service).includes(one));
+      const missing = declaredOf(tenant).filter((one) => !this.#fleet.listContents(tenant.service).includes(one));
       if (missing.length > 0) this.#fail(`${name} is in sync without ${missing.join(", ")}`);
     }
   }
@@ -310,7 +310,7 @@ export class CompanyFleet implements AsyncDisposable {
   #noteLeft(): void {
     const all = this.#clones.flatMap(({ tenants }) => [...tenants.values()]);
     const keys = new Set(all.map(({ service }) => service));
-    for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.holds(service));
+    for (const service of SERVICES) if (!keys.has(service)) this.#left.set(service, this.#fleet.listContents(service));
   }
 
   #fail(what: string): never {

@@ -44,7 +44,7 @@ export class EngineStack implements ModelStack {
       this.#held = undefined;
       const { code, output } = await this.#project.run("refresh", "--yes", "--skip-preview");
       if (code !== 0) return { result: "failed", messages: [output], steps: [], refreshed };
-      refreshed = await this.held();
+      refreshed = await this.listResources();
     }
     this.#held = undefined;
     const { code, output } = await this.#project.run("up", "--yes", ...(preview ? [] : ["--skip-preview"]));
@@ -56,8 +56,8 @@ export class EngineStack implements ModelStack {
     return { result: isRefused ? "refused" : "failed", messages: [output], steps, refreshed };
   }
 
-  async held(): Promise<readonly Held[]> {
-    this.#held ??= (await this.#project.state()).resources.map(heldOf);
+  async listResources(): Promise<readonly Held[]> {
+    this.#held ??= (await this.#project.exportState()).resources.map(heldOf);
     return this.#held;
   }
 

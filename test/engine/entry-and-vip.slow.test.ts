@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 interface Program {
   readonly entry?: string;
@@ -26,7 +26,7 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   const entries = () => sandbox.allowDenyEntries("acme");
   const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
   const writes = () => {
-    const lines = writesOf(sandbox);
+    const lines = listWrites(sandbox);
     sandbox.clearRequests();
     return lines;
   };
@@ -68,5 +68,5 @@ it("creates, reverts, replaces and destroys an entry and a VIP", async () => {
   expect(await project.destroy()).toContain("stays excluded");
   expect(entries()).toEqual([]);
   expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("oskar.kowalski@acme.example");
-  expect((await project.state()).resources).toEqual([]);
+  expect((await project.exportState()).resources).toEqual([]);
 });

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { Fleet, settingsOf, statesIn, summarizeRun } from "../support/fleet";
-import { writesOf } from "../support/write-requests";
+import { Fleet, formatTenantSettings, getStates, summarizeRun } from "../support/fleet";
+import { listWrites } from "../support/write-requests";
 
 /* Allow entries that somebody added in the console are removed, deny entries stay. Runs through the real engine. */
 
@@ -43,7 +43,7 @@ describe.each([
       .map(({ list, value }) => `${list} ${value}`)
       .sort();
   const entriesInState = async (): Promise<unknown> => {
-    const { resources } = await project.state();
+    const { resources } = await project.exportState();
     return resources.find(({ type }) => type.endsWith(":AllowDenyList"))?.outputs?.["entries"];
   };
 
@@ -54,16 +54,16 @@ describe.each([
     const preview = await project.runOrThrow("preview", "--refresh", "--diff", "--suppress-outputs");
     expect(preview).toContain('- clicked.example: "(unmanaged) allow"');
     expect(preview).not.toContain("colleague.example");
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
 
     await project.up("--refresh");
-    expect(writesOf(sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(listWrites(sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
     expect(held()).toEqual(["allow partner.example", "deny colleague.example", "deny evil.example"]);
     expect(await entriesInState()).toEqual(ENTRIES);
 
     sandbox.clearRequests();
     await project.up("--refresh", "--expect-no-changes");
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
     expect(held()).toContain("deny colleague.example");
   });
 });
@@ -73,16 +73,16 @@ describe("several tenants", () => {
 
   beforeAll(async () => {
     fleet = await Fleet.start({ tenants: 3 });
-    await fleet.write("settings/t1.yaml", settingsOf("t1", `onDrift: revert\n${MODE}`));
-    await fleet.write("settings/t2.yaml", settingsOf("t2", MODE));
-    expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+    await fleet.write("settings/t1.yaml", formatTenantSettings("t1", `onDrift: revert\n${MODE}`));
+    await fleet.write("settings/t2.yaml", formatTenantSettings("t2", MODE));
+    expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   });
   afterAll(async () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
   const add = async (name: string, list: string, value: string): Promise<void> => {
-    await fleet.console(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
+    await fleet.sendFromConsole(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
   it("reverts console allows with `--revert-drift` and counts the remaining ones", async () => {
@@ -94,22 +94,22 @@ describe("several tenants", () => {
     expect(status.stdout).toContain("added allow clicked.example");
 
     fleet.sandbox.clearRequests();
-    const revertRun = await fleet.rollout("--revert-drift", "--yes");
+    const revertRun = await fleet.runRollout("--revert-drift", "--yes");
     expect(summarizeRun(revertRun), revertRun.output).toEqual([0, ["t1"]]);
-    expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(fleet.holds("t1")).toEqual([...fleet.declared("t1"), "deny colleague.example"].sort());
+    expect(listWrites(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(fleet.listContents("t1")).toEqual([...fleet.listDeclaredContents("t1"), "deny colleague.example"].sort());
 
     fleet.sandbox.clearRequests();
-    const done = await fleet.rollout("--yes");
+    const done = await fleet.runRollout("--yes");
     expect(done, done.output).toMatchObject({ code: 0 });
-    expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(statesIn(done.report())).toEqual({ t0: "unchanged", t1: "unchanged", t2: "done" });
+    expect(listWrites(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
+    expect(getStates(done.report())).toEqual({ t0: "unchanged", t1: "unchanged", t2: "done" });
     expect(done.report().tenants.map(({ unmanagedAllows }) => unmanagedAllows?.count)).toEqual([
       1,
       undefined,
       undefined,
     ]);
-    expect(fleet.holds("t2")).toEqual([...fleet.declared("t2"), "deny colleague.example"].sort());
-    expect(fleet.holds("t0")).toContain("allow clicked.example");
+    expect(fleet.listContents("t2")).toEqual([...fleet.listDeclaredContents("t2"), "deny colleague.example"].sort());
+    expect(fleet.listContents("t0")).toContain("allow clicked.example");
   });
 });

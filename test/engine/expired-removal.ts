@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect } from "vitest";
 import { COMMAND } from "../support/command-process";
 import { click } from "../support/console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { OWN, type SettingsProject } from "./tenant-settings";
 
 const TODAY = new Date().toISOString().slice(0, 10);
@@ -46,12 +46,12 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   const shown = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--only-expired", "--no-evidence");
   expect(shown.code, shown.output).toBe(2);
   expect(shown.output).toContain("1 to remove");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
   const done = await onlyExpired();
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("deny flood.example (until 2026-01-02, settings/acme.yaml:");
   expect(done.output).toContain("3 other changes that are pending");
-  expect(writesOf(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
+  expect(listWrites(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
   expect(comments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
 
   // The pending changes are still pending, and the expired entry is no longer mentioned. A second run does nothing.
@@ -60,7 +60,7 @@ export async function endsByItself(its: SettingsProject): Promise<void> {
   expect(plan.output).not.toContain("remove deny flood.example");
   its.sandbox.clearRequests();
   expect((await onlyExpired()).output).toContain("The tenant has no expired entries.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
   expect((await its.apply()).code).toBe(0);
   expect(comments()).toEqual({
     "evil.example": "INC-7",
@@ -79,7 +79,7 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
   const refused = await its.apply("--only-expired");
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output).toContain("A list is never emptied without explicit confirmation.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 }
 
 /**
@@ -128,7 +128,7 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   const done = await its.apply("--only-expired");
   expect(done.code, done.output).toBe(0);
   expect(done.output).toContain("The tenant no longer had any of it; the stack's state is now up to date.");
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
   expect((await its.apply("--only-expired")).output).toContain("The tenant has no expired entries.");
   // The files' changes, and the removals that an exclusive list would make in addition, stay pending.
   const plan = await its.plan();

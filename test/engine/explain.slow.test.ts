@@ -34,7 +34,7 @@ function ofTenant(run: FleetCliResult): Provoked {
 const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
   ERR_ROLLOUT_PLAN: async () => (await fleet.start({ T0_KEY: "mistyped" }, "rollout").result).stderr,
   ERR_ROLLOUT_DIGEST: async () =>
-    (await fleet.rollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
+    (await fleet.runRollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
   ERR_ROLLOUT_NOT_CONVERGED: async () => {
     // The service reports success, but does nothing.
     atRequest = ({ method, path, body }) => {
@@ -43,17 +43,17 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
       const row = { id: `ade_${value}`, list: "deny", entry_type: "domain", value, verdict_scope: "global" };
       return { status: 201, body: { status: 201, results: row } };
     };
-    return ofTenant(await fleet.rollout("--only", "t0", "--yes"));
+    return ofTenant(await fleet.runRollout("--only", "t0", "--yes"));
   },
   ERR_STACK_FOREIGN: async () => {
-    await fleet.rollout("abandon");
+    await fleet.runRollout("abandon");
     await fleet.write(
       "index.ts",
       'import { AllowDenyEntry } from "pulumi-email-security";\nnew AllowDenyEntry("single", { list: "deny", value: "evil.example" });\n',
     );
-    await fleet.pulumi("t2", "stack", "init").ended;
-    await fleet.pulumi("t2", "up", "--yes", "--skip-preview").ended;
-    return ofTenant(await fleet.rollout("--only", "t2"));
+    await fleet.startPulumi("t2", "stack", "init").ended;
+    await fleet.startPulumi("t2", "up", "--yes", "--skip-preview").ended;
+    return ofTenant(await fleet.runRollout("--only", "t2"));
   },
 };
 

@@ -11,7 +11,7 @@ import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/p
 import { contentOf } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { matrix } from "../support/scale";
+import { selectCases } from "../support/scale";
 
 /** Declares the content of `program.json`. */
 const PROGRAM = `
@@ -57,11 +57,11 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   });
   await project.up();
   let program = BEFORE;
-  for (const one of matrix("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
+  for (const one of selectCases("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
     const { fault, moment, endpoint, attempts } = one;
     program = program === BEFORE ? AFTER : BEFORE;
     await project.writeFile("program.json", JSON.stringify(program));
-    await proxy.heal();
+    await proxy.removeFaults();
     const injected = proxy.inject({
       ...endpoint,
       ...(attempts === "every" ? {} : { nth: [attempts === "first" ? 1 : 2] }),
@@ -75,11 +75,11 @@ test("recovers or fails as documented for a fault, then converges", async () => 
       expect(output).toMatch(buildErrorPattern(fault));
     }
 
-    await proxy.heal();
+    await proxy.removeFaults();
     await project.up();
     expect(contentOf(sandbox)).toMatchObject(declaredContent(program));
 
-    await proxy.heal();
+    await proxy.removeFaults();
     await project.up();
     expect(proxy.requests).toEqual([]);
   }

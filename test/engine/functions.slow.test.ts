@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 const KEY = "sandbox-acme-ci";
 
@@ -58,7 +58,7 @@ it("returns the results of all functions as promises and outputs", async () => {
   });
   // The preview is included, because it reads too.
   await project.runOrThrow("up", "--yes");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
   const outputs = JSON.parse(await project.runOrThrow("stack", "output", "--json"));
   const days30 = "days=30";
@@ -105,7 +105,7 @@ it("returns the results of all functions as promises and outputs", async () => {
   );
   // Results read with a secret key aren't secret themselves: the output hides none of them.
   expect(JSON.stringify(outputs)).not.toContain("[secret]");
-  expect((await project.state()).text).not.toContain("sandbox-globex-ci");
+  expect((await project.exportState()).text).not.toContain("sandbox-globex-ci");
 });
 
 it("reports an invalid function argument before any request", async () => {
@@ -134,7 +134,7 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
   const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
 
   expect(await project.up()).toMatch(/\+ \d+ created/);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   expect(resources.length).toBeGreaterThan(0);
   if (example === "top-targeted-vips") {
     const vips = new Map(sandbox.vips("acme").map((row) => [row.email, row]));
@@ -150,12 +150,12 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])("runs the example %s i
 
   sandbox.clearRequests();
   await project.up("--expect-no-changes");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
   // Destroying the stack removes nothing from the tenant: VIPs stay VIPs, and denied senders stay denied.
   const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
   await project.destroy();
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
 });
 

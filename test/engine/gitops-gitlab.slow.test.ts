@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { ProjectOnGitLab } from "./project-on-gitlab";
 
 /*
@@ -31,7 +31,7 @@ const printer = "198.51.100.24";
 
 describe("merge request", () => {
   it("is linted, planned as it will be merged and described in one note", async () => {
-    await project.git.branch("printers", async () => {
+    await project.git.pushBranch("printers", async () => {
       await project.git.edit("settings/acme.yaml", "Office printer's scan-to-mail relay", "Printers, all floors");
     });
     // The target branch has changed elsewhere in the settings since the branch was created.
@@ -48,7 +48,7 @@ describe("merge request", () => {
     expect(project.notes[0]?.body).toContain("Printers, all floors");
     expect(project.notes[0]?.body).toContain("Parcel scam");
     expect(project.packages.size).toBe(1);
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
   });
 
   it("is applied as reviewed after the merge", async () => {
@@ -66,7 +66,7 @@ describe("merge request", () => {
 
 describe("entry that changed since the review", () => {
   it("is left alone and planned again for approval", async () => {
-    await project.git.branch("printers-again", async () => {
+    await project.git.pushBranch("printers-again", async () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });
     expect((await project.run("plan", "printers-again")).code).toBe(0);
@@ -79,7 +79,7 @@ describe("entry that changed since the review", () => {
     expect(apply.code, apply.log).toBe(3);
     expect(apply.log).toContain("ERR_PLAN_STALE");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
     expect(await project.file(apply, "new-plan/comment.md")).toContain("keep, it is broken");
 
     const approve = await project.run("approve", "main", apply);
@@ -128,7 +128,7 @@ describe("approval", () => {
     );
     await project.git.commit("Who may approve");
     await project.git.git("push", "--quiet", "origin", "main");
-    await project.git.branch("new-partner", async () => {
+    await project.git.pushBranch("new-partner", async () => {
       await project.git.edit("settings/acme.yaml", "allow:\n", allow);
     });
     expect((await project.run("lint", "new-partner")).code).toBe(0);

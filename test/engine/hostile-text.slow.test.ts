@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Sandbox, type ServiceResponse, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { commandsIn, HOSTILE, HOSTILE_ID } from "../support/hostile-text";
+import { findTerminalCommands, HOSTILE, HOSTILE_ID } from "../support/hostile-text";
 
 const HOSTILE_LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200)
@@ -40,7 +40,7 @@ it("sanitizes hostile text from the service in every command", async () => {
     const { output } = await project.run(...args);
     // An internal failure of the engine.
     expect(output).not.toContain("panic:");
-    expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
+    expect(findTerminalCommands(output.replace(COLOURS, ""))).toEqual([]);
     return output;
   };
   expect(await shows("up", "--yes", "--skip-preview", "--diff")).toContain("+ 4 created");
@@ -81,7 +81,7 @@ it("rejects and sanitizes hostile arguments in a preview", async () => {
   const { code, output } = await project.run("preview", "--diff", "--color", "always");
   expect(code).not.toBe(0);
   expect(output).not.toContain("panic:");
-  expect(commandsIn(output.replace(COLOURS, ""))).toEqual([]);
+  expect(findTerminalCommands(output.replace(COLOURS, ""))).toEqual([]);
   // The engine stops at the first resource that it hears is rejected.
   expect(output).toMatch(/invalid arguments:\n\s*\S.*\\u\{1b\}/);
 });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_JOURNAL, openJournalDatabase } from "../../provider/rollout/database/open-database";
-import { Fleet, type FleetCliResult, keyVariable } from "../support/fleet";
+import { Fleet, type FleetCliResult, getKeyVariable } from "../support/fleet";
 
 /*
  * Keys that are wrong between planning and the write. The tenants share a baseline and have no VIPs, so only the
@@ -28,9 +28,9 @@ function aboutOf(name: string): string {
 }
 
 async function rolledOut(): Promise<void> {
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);
-  const done = await fleet.rollout("resume");
+  const done = await fleet.runRollout("resume");
   expect(done.code, done.output).toBe(0);
 }
 
@@ -64,8 +64,8 @@ const values = ["evil0.example", "evil1.example"];
 /** Rolls out one more deny to all tenants, up to the gate after the first. Returns its value. */
 async function planned(): Promise<string> {
   const value = `more${++added}.example`;
-  await fleet.baseline([...values, value]);
-  const first = await fleet.rollout("--yes");
+  await fleet.writeBaseline([...values, value]);
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);
   return value;
 }
@@ -75,7 +75,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     const value = await planned();
     const wrong = await run(keys(), "rollout", "resume");
     expect(wrong.code, wrong.output).toBe(1);
-    const isWrong = (name: string): boolean => keyVariable(name) in keys();
+    const isWrong = (name: string): boolean => getKeyVariable(name) in keys();
     for (const { name, error, state } of wrong.report().tenants) {
       if (!isWrong(name)) {
         expect([name, state]).toEqual([name, "done"]);
@@ -85,44 +85,44 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
       expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
       expect(error?.message).toMatch(
         new RegExp(
-          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${keyVariable(name)}\\) opens the tenant of "${other}"`,
+          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${getKeyVariable(name)}\\) opens the tenant of "${other}"`,
         ),
       );
       expect(error?.message).not.toContain("EMAIL_SECURITY_API_KEY");
       expect(error?.advice).toContain("rollout resume");
     }
     // Exactly the tenants with the correct key have the new deny.
-    const declared = fleet.names.filter((name) => fleet.holds(name).includes(`deny ${value}`));
+    const declared = fleet.names.filter((name) => fleet.listContents(name).includes(`deny ${value}`));
     expect(declared).toEqual(fleet.names.filter((name) => !isWrong(name)));
     expect(writes().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
-    const own = await fleet.rollout("resume");
+    const own = await fleet.runRollout("resume");
     expect(own.code, own.output).toBe(0);
-    for (const name of fleet.names) expect(fleet.holds(name)).toContain(`deny ${value}`);
+    for (const name of fleet.names) expect(fleet.listContents(name)).toContain(`deny ${value}`);
     values.push(value);
   });
 
   it("skips only tenants with wrong keys in a rollback", async () => {
     await planned();
-    const done = await fleet.rollout("resume");
+    const done = await fleet.runRollout("resume");
     expect(done.code, done.output).toBe(0);
     const wrong = await run(keys(), "rollout", "rollback", "--yes");
     expect(wrong.code, wrong.output).toBe(2);
-    const wrongNames = fleet.names.filter((name) => keyVariable(name) in keys());
+    const wrongNames = fleet.names.filter((name) => getKeyVariable(name) in keys());
     expect(wrong.report().skipped?.map(({ name }) => name)).toEqual(wrongNames);
     expect(wrong.output).toContain(`EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=${wrongNames.join(",")}`);
     const written = new Set(writes().map(({ tenant }) => tenant));
     expect([...written].sort()).toEqual(fleet.names.filter((name) => !wrongNames.includes(name)));
-    const rest = await fleet.rollout("rollback", done.report().id, "--yes");
+    const rest = await fleet.runRollout("rollback", done.report().id, "--yes");
     expect(rest.code, rest.output).toBe(0);
   });
 
   it("writes and shows nothing of the other tenant on destroy", async () => {
-    const [name = ""] = fleet.names.filter((one) => keyVariable(one) in keys());
+    const [name = ""] = fleet.names.filter((one) => getKeyVariable(one) in keys());
     const files = await fleet.read("tenants.yaml");
     const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
     expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output.replaceAll(/\s+/g, " ")).toMatch(
-      new RegExp(`the environment variable ${keyVariable(name)}\\) opens the tenant of`),
+      new RegExp(`the environment variable ${getKeyVariable(name)}\\) opens the tenant of`),
     );
     expect(wrong.output).not.toContain("evil0.example");
     expect(writes()).toEqual([]);
@@ -131,25 +131,25 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
 });
 
 it("refuses swapped keys when resuming an interrupted rollout", async () => {
-  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
+  await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
   const value = `more${++added}.example`;
-  await fleet.baseline([...values, value]);
+  await fleet.writeBaseline([...values, value]);
   const begun = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await begun.seen(({ kind }) => kind === "tenant-finished");
   process.kill(-(begun.process.pid ?? 0), "SIGKILL");
   await begun.result;
-  await fleet.quiet();
-  const open = fleet.names.filter((name) => !fleet.holds(name).includes(`deny ${value}`));
+  await fleet.waitForQuiet();
+  const open = fleet.names.filter((name) => !fleet.listContents(name).includes(`deny ${value}`));
   const [one = "", other = ""] = open;
   expect(open.length).toBeGreaterThan(0);
-  const keys = { [keyVariable(one)]: keyOf(other || "t0", "console") };
+  const keys = { [getKeyVariable(one)]: keyOf(other || "t0", "console") };
   const wrong = await run(keys, "rollout", "resume", "--max-concurrent", "1");
   expect(wrong.code, wrong.output).toBe(1);
   expect(wrong.output).toContain("ERR_OTHER_TENANT");
-  expect(fleet.holds(one)).not.toContain(`deny ${value}`);
-  const own = await fleet.rollout("resume");
+  expect(fleet.listContents(one)).not.toContain(`deny ${value}`);
+  const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  await fleet.targets({ about: aboutOf });
+  await fleet.writeTargets({ about: aboutOf });
 });
 
 it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {
@@ -175,9 +175,9 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
   const { error } = wrong.report().tenants.find(({ name }) => name === "t1") ?? {};
   expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
   expect(error?.message).toContain('opens the tenant of "t2"');
-  const own = await fleet.rollout("resume");
+  const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  expect(fleet.holds("t1")).toContain(`deny ${value}`);
+  expect(fleet.listContents("t1")).toContain(`deny ${value}`);
   values.push(value);
 });
 
@@ -186,10 +186,10 @@ it("resumes a tenant with many entries added since planning", async () => {
   const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
   for (const one of addedValues) {
     const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };
-    await fleet.console("t1", "POST", "/allow_deny_entries", body);
+    await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", body);
   }
-  const done = await fleet.rollout("resume");
+  const done = await fleet.runRollout("resume");
   expect(done.code, done.output).toBe(0);
-  expect(fleet.holds("t1")).toContain(`deny ${value}`);
-  expect(fleet.holds("t1")).toContain("deny by-hand149.example");
+  expect(fleet.listContents("t1")).toContain(`deny ${value}`);
+  expect(fleet.listContents("t1")).toContain("deny by-hand149.example");
 });

@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
+  buildLanguageHost,
+  findMissingToolchain,
   GO_BUILD,
   installJava,
+  installPulumiPython,
   installPython,
-  languageHost,
-  missingToolchain,
-  pathWith,
-  pulumiPython,
+  prependToPath,
 } from "../support/language-hosts";
 import { writeExamples } from "../support/schema-examples";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
@@ -53,26 +53,26 @@ export const LANGUAGES = {
   },
   python: {
     name: "python",
-    missing: missingToolchain("python"),
+    missing: findMissingToolchain("python"),
     async prepare(directory) {
-      const [host, python] = [await languageHost("python"), await pulumiPython()];
+      const [host, python] = [await buildLanguageHost("python"), await installPulumiPython()];
       const packages = join(directory, "packages");
       await installPython(python, resolve("sdk/python"), packages);
       // This host doesn't read the project's `virtualenv`; it uses the Python on PATH.
-      return { ...pathWith(host, python), PYTHONPATH: packages };
+      return { ...prependToPath(host, python), PYTHONPATH: packages };
     },
   },
   go: {
     name: "go",
-    missing: missingToolchain("go"),
+    missing: findMissingToolchain("go"),
     async prepare(directory) {
       await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: directory });
-      return { ...pathWith(await languageHost("go")), ...GO_BUILD };
+      return { ...prependToPath(await buildLanguageHost("go")), ...GO_BUILD };
     },
   },
   java: {
     name: "java",
-    missing: missingToolchain("java"),
+    missing: findMissingToolchain("java"),
     async prepare(directory) {
       // The registry snippets would be compiled along with the program. All declare the same class, so each gets its
       // own package.
@@ -82,13 +82,13 @@ export const LANGUAGES = {
         (name) => `src/main/java/${name}/App.java`,
         (text, name) => text.replace("package generated_program;", `package ${name};`),
       );
-      return { ...pathWith(await languageHost("java")), ...(await installJava()) };
+      return { ...prependToPath(await buildLanguageHost("java")), ...(await installJava()) };
     },
   },
   yaml: {
     name: "yaml",
-    missing: missingToolchain("yaml"),
-    prepare: async () => pathWith(await languageHost("yaml")),
+    missing: findMissingToolchain("yaml"),
+    prepare: async () => prependToPath(await buildLanguageHost("yaml")),
   },
 } satisfies Record<string, Language>;
 

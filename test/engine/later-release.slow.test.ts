@@ -10,7 +10,7 @@ import {
   LATER_RELEASE_SERVES,
   PACKAGE,
   packLaterRelease,
-  sharedPackage,
+  sharePackage,
   writeProgram,
 } from "../support/packed-package";
 import { createTestDirectory } from "../support/test-directory";
@@ -28,7 +28,7 @@ function program({ comment, vip }: Declared): string {
   `;
 }
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
 it("lets a later release with moved files manage earlier resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
@@ -54,7 +54,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   expect(created).toContain("+ 3 created");
   expect(created).not.toContain(LATER_RELEASE_SERVES);
   const id = entries()[0]?.id;
-  const before = await project.state();
+  const before = await project.exportState();
 
   // The later release replaces it. All of its files have moved.
   using tarball = createTestDirectory();
@@ -83,7 +83,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   expect(entries()).toMatchObject([{ id, comment: "INC-7, closed" }]);
 
   // Its state is the same as that of the earlier release.
-  const after = await project.state();
+  const after = await project.exportState();
   for (const { resources } of [before, after]) {
     const shells = resources.flatMap(({ inputs, outputs }) => [inputs?.["__provider"], outputs?.["__provider"]]);
     expect(new Set(shells)).toEqual(
@@ -101,5 +101,5 @@ it("lets a later release with moved files manage earlier resources", async () =>
   const destroyed = await project.destroy();
   expect(destroyed).toContain(LATER_RELEASE_SERVES);
   expect(entries()).toEqual([]);
-  expect((await project.state()).resources).toEqual([]);
+  expect((await project.exportState()).resources).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
@@ -34,13 +34,13 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
   expect(output).toContain("deny bad-0100.example: ");
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(4_997);
   isBroken = false;
   sandbox.clearRequests();
   await project.up();
-  expect(writesOf(sandbox)).toHaveLength(3);
+  expect(listWrites(sandbox)).toHaveLength(3);
 
   const { [bad(7)]: _removed, ...rest } = entries;
   const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };

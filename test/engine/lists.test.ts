@@ -42,7 +42,7 @@ it("keeps the progress of a partly failed list and guards removals", async () =>
   const { code, output } = await project.run("up", "--yes", "--skip-preview");
   expect(code).not.toBe(0);
   for (const at of [100, 110, 120]) expect(output).toContain(`deny ${bad(at)}: `);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
   expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(COUNT - 3);
   // Each entry was sent once, and the next run sends only the failed ones.

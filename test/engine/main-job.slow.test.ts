@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 
 it("edits in place and recreates an entry that was deleted by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
@@ -46,7 +46,7 @@ it("edits in place and recreates an entry that was deleted by hand", async () =>
   await click(sandbox, "POST", "/allow_deny_entries", again);
   sandbox.clearRequests();
   expect(await project.up("--refresh")).toContain("3 unchanged");
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(JSON.parse(await project.runOrThrow("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
 });
 
@@ -109,7 +109,7 @@ it("renames and swaps resources without any write", async () => {
     await project.write(two(names[0], names[1]));
     sandbox.clearRequests();
     await project.up();
-    expect(writesOf(sandbox)).toEqual([]);
+    expect(listWrites(sandbox)).toEqual([]);
     expect(sandbox.allowDenyEntries("acme")).toEqual(before);
     expect(sandbox.exclusions("acme")).toEqual([]);
   }

@@ -22,7 +22,7 @@ it.each([
     environment: environmentOf(sandbox),
   });
   const outputsInState = async () => {
-    const { resources } = await project.state();
+    const { resources } = await project.exportState();
     return resources.filter(({ type }) => !type.startsWith("pulumi:")).map(({ outputs }) => outputs);
   };
 

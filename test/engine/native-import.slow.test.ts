@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { sized } from "../support/scale";
+import { selectSize } from "../support/scale";
 import { createTestDirectory } from "../support/test-directory";
 import {
   clicked,
@@ -19,7 +19,7 @@ import {
   WHOLE_LISTS,
 } from "./native-import";
 
-const COUNT = sized("native-import", 5_000, 1_000);
+const COUNT = selectSize("native-import", 5_000, 1_000);
 /** Prints no program, and leaves the resource unprotected. */
 const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
 
@@ -65,7 +65,7 @@ it("imports by id, natural key and mailbox without later changes", async () => {
     /"deny:not a domain!" doesn't identify an entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
   );
 
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));
   expect(imported.map(({ id, inputs }) => [id, inputs])).toEqual([
     [expect.stringMatching(/^ade_/), { list: "deny", value: "evil.example", comment: "INC-7" }],

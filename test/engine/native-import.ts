@@ -4,14 +4,14 @@ import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
 
 const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
 export const RISK = "It stood at the service before the import, and is to be reviewed.";
 
 /** The reason why programs printed by the CLI can't run on this machine, or undefined if they can. */
-export const missing = missingToolchain("yaml");
+export const missing = findMissingToolchain("yaml");
 /** The same reason, as a suffix for test names. */
 export const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
@@ -104,7 +104,7 @@ export async function imports(count: number, ways: readonly (readonly string[])[
       program: "",
       environment: {
         ...environmentOf(sandbox),
-        ...pathWith(await languageHost("yaml")),
+        ...prependToPath(await buildLanguageHost("yaml")),
         // Otherwise the engine would write its whole state after each step, which isn't under test here.
         PULUMI_SKIP_CHECKPOINTS: "true",
       },

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { sandboxWithKey } from "../support/sandbox-with-key";
+import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 import {
   bad,
@@ -34,7 +34,7 @@ it("keeps progress when the service refuses one of 5,000 entries", async () => {
   const broken = await project.run("up", "--yes", "--skip-preview");
   expect(broken.code).not.toBe(0);
   expect(broken.output).toMatch(/deny bad-0100\.example: .*no such registry/);
-  const [partial] = (await project.state()).resources.filter(({ type }) => type.endsWith(":AllowDenyList"));
+  const [partial] = (await project.exportState()).resources.filter(({ type }) => type.endsWith(":AllowDenyList"));
   expect(Object.keys(partial?.outputs?.["entries"] as object)).toHaveLength(4_999);
   isBroken = false;
   sandbox.clearRequests();
@@ -50,8 +50,8 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   using directory = createTestDirectory();
   const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(at(name));
-  await using one = await sandboxWithKey(at("ours"), ours.key);
-  await using other = await sandboxWithKey(at("theirs"), theirs.key);
+  await using one = await startSandboxWithKey(at("ours"), ours.key);
+  await using other = await startSandboxWithKey(at("theirs"), theirs.key);
   const byEnvironment = `
     import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
     new AllowDenyEntry("by the environment", { list: "deny", value: "environment.example" });
@@ -86,7 +86,7 @@ it("exposes a plaintext key only in a Provider's state with secrets shown", asyn
   expect(found("state", await project.runOrThrow("stack", "export", "--show-secrets"))).toEqual([]);
 
   await project.write(byProviders);
-  const shown = { up: await project.up("--diff"), state: (await project.state()).text };
+  const shown = { up: await project.up("--diff"), state: (await project.exportState()).text };
   expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
   expect(
     other

@@ -70,7 +70,7 @@ export async function byItsEntries(count: number): Promise<void> {
   await project.up();
   await expectThree(project, entries);
   await expectRepaired(project, sandbox);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   // Arguments and outputs contain each entry once, in about 30 bytes each.
   expect((JSON.stringify(resources).length - 2_000) / count).toBeLessThan(70);
 }

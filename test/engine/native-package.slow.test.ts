@@ -5,11 +5,11 @@ import { startSandbox } from "../../provider/sandbox";
 import { installGenerator } from "../../scripts/generate-sdks.mjs";
 import manifest from "../../sdk/nodejs/package.json";
 import { EngineProject } from "../support/engine-project";
-import { missingToolchain } from "../support/language-hosts";
-import { npm, packPackage } from "../support/packed-package";
+import { findMissingToolchain } from "../support/language-hosts";
+import { packPackage, runNpm } from "../support/packed-package";
 import { createTestDirectory } from "../support/test-directory";
 
-const missing = missingToolchain("go");
+const missing = findMissingToolchain("go");
 const PULUMI = "@pulumi/pulumi";
 const PLUGIN = resolve("provider/dist/plugin");
 
@@ -52,7 +52,7 @@ it.skipIf(missing)(
     );
     expect(added.output).toContain("Successfully generated an SDK for the email-security package");
     // Normally the CLI has the language host do this, but the published host can't.
-    await npm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
+    await runNpm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
     const first = await up(path);
     expect(first).toContain(`version: "${oldest}"`);
     expect(first).toContain("VipEmployee treasury created");
@@ -60,7 +60,7 @@ it.skipIf(missing)(
     const packed = await packPackage(generators.path, resolve("sdk/nodejs"));
     expect(packed.files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/native/index.d.ts"]));
     expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
-    await npm(directory.path, "install", "--prefer-offline", packed.tarball);
+    await runNpm(directory.path, "install", "--prefer-offline", packed.tarball);
     const second = await up(path, "--expect-no-changes");
     expect(second).toContain(`version: "${oldest}"`);
 

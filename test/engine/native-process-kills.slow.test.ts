@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject, type PulumiResult, type RunningPulumi } from "../support/engine-project";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
-import { isRunning, providerOf } from "../support/killable-stack";
+import { findProviderProcess, isRunning } from "../support/killable-stack";
 
 /** The number of entries in the list. */
 const COUNT = 400;
@@ -38,7 +38,7 @@ it("keeps progress on Ctrl-C and completes the list in the next up", async () =>
   const done = list.written();
   expect(done.length).toBeGreaterThanOrEqual(AT);
   expect(done.length).toBeLessThan(COUNT);
-  const { resources } = await list.project.state();
+  const { resources } = await list.project.exportState();
   const kept = resources.find(({ type }) => type.endsWith(":AllowDenyList"));
   expect(Object.keys(kept?.outputs?.["entries"] as object).sort()).toEqual(done.toSorted());
 
@@ -106,7 +106,7 @@ class BrokenOffList implements AsyncDisposable {
         if (method !== "POST") return;
         posts += 1;
         if (posts === AT) {
-          plugin = providerOf(run.pid, "native") ?? 0;
+          plugin = findProviderProcess(run.pid, "native") ?? 0;
           breakOff(run);
         }
         if (posts >= AT) await onHeld(run, plugin);

@@ -4,15 +4,15 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { type Cli, createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
-import { writesOf } from "../support/write-requests";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
+import { listWrites } from "../support/write-requests";
 import { BASELINE, PROGRAM, SETTINGS } from "./tenant-settings";
 
 /*
  * Settings files with the native plugin: in a program in any language, and when a stack moves from dynamic resources.
  */
 
-const missing = missingToolchain("yaml");
+const missing = findMissingToolchain("yaml");
 
 const YAML = `name: settings
 runtime: yaml
@@ -53,7 +53,7 @@ async function settingsProject(more: Record<string, string> = {}): Promise<[Engi
 it.skipIf(missing)(
   `enforces the reviewed plan for a YAML program${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
-    const [project, cli] = await settingsProject(pathWith(await languageHost("yaml")));
+    const [project, cli] = await settingsProject(prependToPath(await buildLanguageHost("yaml")));
     await using _project = project;
     await project.writeFile("Pulumi.yaml", YAML);
     const args = ["settings/acme.yaml", "--stack", "dev"];
@@ -88,7 +88,7 @@ it.skipIf(missing)(
     await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
     const applied = await apply();
     expect(applied.code, applied.output).toBe(0);
-    expect(writesOf(sandbox)).toHaveLength(3);
+    expect(listWrites(sandbox)).toHaveLength(3);
     // The stack records the declarations, so that a plan can show removals.
     expect((await cli("plan", ...args, "--no-evidence")).code).toBe(0);
     expect((await cli("drift", "settings/acme.yaml", "--stack", "dev")).code).toBe(0);
@@ -115,7 +115,7 @@ it.skipIf(missing)(
     );
     const other = await upHeld();
     expect(other.output).toContain("the review didn't show that it would be deny without a comment");
-    const written = writesOf(sandbox);
+    const written = listWrites(sandbox);
     expect(written.filter((line) => !line.startsWith("DELETE"))).toEqual([]);
 
     // The reviewed declarations are applied.
@@ -148,7 +148,7 @@ it("moves settings from dynamic resources to the plugin and back without request
 
 /** Returns the two lists in the state, without the parts that depend on the provider. */
 async function lists(project: EngineProject): Promise<unknown> {
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   return resources
     .filter(({ id }) => id !== undefined)
     .map(({ urn, id, inputs, outputs }) => {

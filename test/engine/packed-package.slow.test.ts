@@ -12,12 +12,12 @@ import type { SyncReport } from "../../provider/sources/sync-report";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
 import {
-  broughtAlong,
   type InstalledProgram,
   install,
+  listInstalledPackages,
   PACKAGE,
   type PackageManager,
-  sharedPackage,
+  sharePackage,
   writeProgram,
 } from "../support/packed-package";
 import { runEnvironment } from "../support/run-environment";
@@ -56,7 +56,7 @@ const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
 const MAX_PACKAGES = 26;
 const MAX_BYTES = 17_000_000;
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
 describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
   let directory: TestDirectory;
@@ -132,7 +132,7 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
   });
 
   it.runIf(manager === "npm")("installs few packages in addition to Pulumi", async () => {
-    const { packages, bytes } = await broughtAlong(directory.path);
+    const { packages, bytes } = await listInstalledPackages(directory.path);
     // Indispensable packages, to prove that dependencies are counted at all.
     expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);

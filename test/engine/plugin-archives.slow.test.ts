@@ -13,13 +13,13 @@ import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { isRunning, providerOf } from "../support/killable-stack";
-import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { findProviderProcess, isRunning } from "../support/killable-stack";
+import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
 import { LANGUAGES } from "./languages";
 
 const missing =
-  missingToolchain("python") ??
+  findMissingToolchain("python") ??
   (spawnSync("python3", ["-m", "pip", "--version"]).status === 0 ? undefined : "there is no pip");
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
@@ -108,7 +108,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await using sandbox = await startSandbox({ scenario: "acme" });
     await using proxy = await startFaultyProxy({ target: sandbox.url });
     await using archives = await serve(join(directory.path, "made"));
-    const host = await languageHost("yaml");
+    const host = await buildLanguageHost("yaml");
     expect(spawnSync("node", { env: { PATH: host } }).error).toMatchObject({ code: "ENOENT" });
     await using project = await EngineProject.create({
       program: "",
@@ -128,12 +128,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
     // A path to the plugin's directory fails with the error that the docs quote.
     const built = resolve("provider/dist/plugin");
-    const directoryRun = await project.runWith(pathWith(host), "package", "get-schema", built);
+    const directoryRun = await project.runWith(prependToPath(host), "package", "get-schema", built);
     const [, documentedMessage = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
     expect(documentedMessage).not.toBe("");
     expect(directoryRun.output).toContain(documentedMessage);
     const byProgram = join(built, "pulumi-resource-email-security");
-    const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
+    const schema = await project.runWith(prependToPath(host), "package", "get-schema", byProgram);
     expect(schema.output).toContain('"email-security:index:VipList"');
 
     await project.runOrThrow("plugin", "install", ...PLUGIN, "--file", single);
@@ -150,7 +150,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     proxy.hooks = {
       async beforeForward({ method }) {
         if (method === "GET" || plugin !== 0) return;
-        plugin = providerOf(run.pid, "native") ?? 0;
+        plugin = findProviderProcess(run.pid, "native") ?? 0;
         run.kill();
         while (isRunning(plugin)) await sleep(20);
       },
@@ -197,7 +197,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const without = await project.run("up", "--yes", "--skip-preview");
     expect(without.output).toMatch(/node.*No such file/);
     expect(writes()).toEqual([]);
-    await project.runWith(pathWith(host), "up", "--yes", "--skip-preview");
+    await project.runWith(prependToPath(host), "up", "--yes", "--skip-preview");
     expect(writes()).toEqual(expect.arrayContaining(WRITTEN.slice(0, 2)));
 
     function commentOf(value: string): string | undefined {

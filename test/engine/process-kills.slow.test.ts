@@ -1,5 +1,5 @@
 import { type KillableProviderKind, MOMENTS, PROVIDERS, VICTIMS } from "../support/killable-stack";
-import { matrix } from "../support/scale";
+import { selectCases } from "../support/scale";
 import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
 
 /**
@@ -20,7 +20,7 @@ function cases(providerKind: KillableProviderKind): readonly KillCase[] {
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
   const isSampled = ({ victim }: KillCase) => (victim === "provider") === (providerKind === "native");
-  return matrix("kills", all, sample.filter(isSampled));
+  return selectCases("kills", all, sample.filter(isSampled));
 }
 
 for (const providerKind of PROVIDERS) describeKills(providerKind, cases(providerKind));

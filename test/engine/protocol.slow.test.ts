@@ -189,5 +189,5 @@ it("runs `pulumi do` with nothing but the environment", async () => {
   // The same arguments work with a stack.
   const lena = ["create", "treasury", "--email", LENA, "--yes"];
   expect(await project.run("do", "email-security:index:VipEmployee", ...lena)).toMatchObject({ code: 0 });
-  expect((await project.state()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);
+  expect((await project.exportState()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);
 });

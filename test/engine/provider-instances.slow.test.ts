@@ -122,7 +122,7 @@ it("manages two tenants by their own keys regardless of the environment", async 
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ value: "acme-login.example" }]);
   expect(sandbox.allowDenyEntries("globex")).toMatchObject([{ value: "globex-login.example" }]);
 
-  const { text, resources } = await project.state();
+  const { text, resources } = await project.exportState();
   expect(text).not.toContain(ACME_KEY);
   expect(text).not.toContain(GLOBEX_KEY);
   expect(resources.map((resource) => /::(acme|globex)::/.exec(resource.provider ?? "")?.[1]).sort()).toEqual([

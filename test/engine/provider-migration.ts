@@ -119,7 +119,7 @@ export function declaredIn(sandbox: Sandbox): unknown[] {
 }
 
 export async function expectManagedBy(providerKind: MigratedProviderKind, { project }: MovedStack): Promise<void> {
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const types = resources.map(({ type }) => type).filter((type) => !type.startsWith("pulumi:providers:"));
   const prefix = providerKind === "dynamic" ? PROVIDERS.native.before : PROVIDERS.dynamic.before;
   expect([...new Set(types)].sort()).toEqual(KINDS.map((kind) => `${prefix}${kind}`));

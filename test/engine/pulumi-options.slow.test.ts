@@ -251,7 +251,7 @@ it("keeps single keys of a list unchanged with `ignoreChanges`", () => {
 });
 
 it("encrypts `additionalSecretOutputs` and resolves a `parent` component's `providers`", async () => {
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const named = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
   expect(named("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
   expect(
@@ -386,7 +386,7 @@ it("fails after `customTimeouts` and continues in the next run", async () => {
   // The writes with an unknown outcome had taken effect, and aren't sent again.
   const sent = writes().filter((write) => write.includes("slow-"));
   expect(new Set(sent).size).toBe(sent.length);
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));
   expect(lists.map(({ initErrors, outputs }) => [initErrors, Object.keys(outputs?.["entries"] ?? {}).length])).toEqual([
     [undefined, 2],

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Fleet } from "../support/fleet";
-import { sized } from "../support/scale";
+import { selectSize } from "../support/scale";
 import { expectChangedApart, KEY, startFleetWithKeys, watched } from "./rollout-isolation";
 
 /** As many tenants as a large customer has, in the long form of the tests. Only then are all of them changed. */
-const ALL = sized("rollout-isolation", 300, 80);
+const ALL = selectSize("rollout-isolation", 300, 80);
 /** Whether all tenants are changed through the engine. rollout-isolation.test.ts changes a few. */
-const IS_CHANGED = sized("rollout-isolation", true, false);
+const IS_CHANGED = selectSize("rollout-isolation", true, false);
 
 let fleet: Fleet;
 const named = (count: number): string[] => fleet.names.slice(0, count);

@@ -51,7 +51,7 @@ export async function watched(
   });
   while (!isOver) {
     peakMb = Math.max(peakMb, peakOf(run.process.pid ?? 0));
-    for (const { id, command, environment } of fleet.processes()) {
+    for (const { id, command, environment } of fleet.listProcesses()) {
       if (command.match(KEY) !== null) wrong.push(command);
       // A process that was just forked is a copy of the command until it executes its own program.
       if (id === run.process.pid || command.includes("commands/main.js")) continue;
@@ -96,10 +96,10 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
   // Proves that the watch saw processes that could have held other keys.
   expect(keysSeen.size).toBeGreaterThan(changed / 2);
   for (const name of names) {
-    const declared = fleet.declared(name).filter((line) => name !== FAILING || !line.includes("only-"));
-    expect(fleet.holds(name)).toEqual(declared);
+    const declared = fleet.listDeclaredContents(name).filter((line) => name !== FAILING || !line.includes("only-"));
+    expect(fleet.listContents(name)).toEqual(declared);
   }
-  for (const name of fleet.names.slice(changed)) expect(fleet.holds(name)).toEqual([]);
+  for (const name of fleet.names.slice(changed)) expect(fleet.listContents(name)).toEqual([]);
   for (const { tenant, body } of fleet.take().filter(({ method }) => method === "POST")) {
     expect([[], [tenant]]).toContainEqual(valuesIn(JSON.stringify(body)));
   }
@@ -129,7 +129,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     expect(text).not.toContain("\u001b[31m");
   }
   for (const [path, text] of filesOf(fleet.directory)) expect([path, text.match(KEY)]).toEqual([path, null]);
-  await fleet.quiet();
+  await fleet.waitForQuiet();
 }
 
 /**

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, listStartedTenants, type RunningCommand, statesIn } from "../support/fleet";
-import { matrix, SEED } from "../support/scale";
-import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
+import { buildBaselineValues, Fleet, getStates, listStartedTenants, type RunningCommand } from "../support/fleet";
+import { SEED, selectCases } from "../support/scale";
+import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL) or asked to stop at some point in a rollout, and `rollout resume` continues it.
@@ -104,9 +104,9 @@ let baseline: readonly string[] = [];
 let added: readonly string[] = [];
 async function changeBaseline(): Promise<void> {
   round += 1;
-  added = baselineOf(ENTRIES).map((value) => `r${round}-${value}`);
+  added = buildBaselineValues(ENTRIES).map((value) => `r${round}-${value}`);
   baseline = [...baseline.slice(1), ...added];
-  await fleet.baseline(baseline);
+  await fleet.writeBaseline(baseline);
   fleet.take();
 }
 
@@ -115,7 +115,7 @@ async function changeBaseline(): Promise<void> {
  */
 function expectEachOnce(): void {
   for (const name of fleet.names) {
-    expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+    expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
     const made = fleet.sandbox
       .audit(name)
       .filter(({ action }) => action === "allow_deny_entry.create")
@@ -129,10 +129,10 @@ function expectEachOnce(): void {
 }
 
 async function expectSettled(): Promise<void> {
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expectEachOnce();
   // The states are correct: another rollout finds nothing to do.
-  const again = await fleet.rollout();
+  const again = await fleet.runRollout();
   expect(again).toMatchObject({ code: 0 });
 }
 
@@ -157,29 +157,29 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
     await sleep(20);
   }
   run.process.kill("SIGKILL");
-  for (const { id, command } of fleet.processes()) {
+  for (const { id, command } of fleet.listProcesses()) {
     if (!command.includes("main.js")) process.kill(id, "SIGKILL");
   }
   await run.result;
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   await rm(join(fleet.directory, STACKS));
-  expect(locksIn(locksOf("t0"))).toHaveLength(1);
-  const resumed = await fleet.rollout("resume");
+  expect(listLocks(locksOf("t0"))).toHaveLength(1);
+  const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
 
   // Debris of stacks that were never created: a lock, a complete temporary file of a lock, and an empty one.
-  await layLock(locksOf("t1"));
-  await layLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
+  await writeLock(locksOf("t1"));
+  await writeLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
   await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
   // Debris of an existing stack: an empty attributes file, and a lock with a process ID that now belongs to another
   // process.
   await writeFile(join(fleet.directory, STACKS, "t0.json.attrs"), "");
-  await layLock(locksOf("t0"), { pid: process.pid });
+  await writeLock(locksOf("t0"), { pid: process.pid });
   await changeBaseline();
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
-  expect(fleet.names.map(locksOf).flatMap(locksIn)).toEqual([]);
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
+  expect(fleet.names.map(locksOf).flatMap(listLocks)).toEqual([]);
   // Removing the locks leaves no other stacks behind.
   const stacks = readdirSync(join(fleet.directory, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
@@ -192,14 +192,14 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   const whole = await readFile(state);
   await writeFile(state, "");
   await writeFile(`${state}.bak`, whole);
-  const unplanned = await fleet.rollout(...only);
+  const unplanned = await fleet.runRollout(...only);
   expect(unplanned.output).toContain(`${state}, is truncated`);
   await runInEmptyDirectory(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
-  await layLock(locksOf("t1"), { host: "runner-7", pid: 1 });
-  await layLock(locksOf("t1"), { file: "b.json" });
-  expect(await fleet.rollout(...only)).toMatchObject({ code: 1 });
+  await writeLock(locksOf("t1"), { host: "runner-7", pid: 1 });
+  await writeLock(locksOf("t1"), { file: "b.json" });
+  expect(await fleet.runRollout(...only)).toMatchObject({ code: 1 });
   const { id, tenants } = await fleet.report();
   const failed = tenants.find(({ name }) => name === "t1")?.error;
   expect(failed).toMatchObject({
@@ -209,19 +209,19 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   });
   expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
   await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
-  expect(await fleet.rollout("resume", id)).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("resume", id)).toMatchObject({ code: 0 });
 
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
-    await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
+    await fleet.sendFromConsole("t1", "DELETE", `/allow_deny_entries/${entry}`);
   }
-  const refused = await fleet.rollout(...only);
+  const refused = await fleet.runRollout(...only);
   const [, name = "", value] = /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
   expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
   expect(await fleet.start({ [name]: value }, "rollout", ...only).result).toMatchObject({ code: 0 });
-  expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
+  expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1", baseline));
 });
 
-it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
+it.each(selectCases("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
   "is killed when %s, and resumed",
   async (moment) => {
     await changeBaseline();
@@ -233,12 +233,12 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
     const before = await fleet.report();
     expect(before).toMatchObject({ state: "running", isHeld: false });
 
-    const resumed = await fleet.rollout("resume");
+    const resumed = await fleet.runRollout("resume");
     expect(resumed).toMatchObject({ code: 0 });
     const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
     expect(listStartedTenants(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
     await expectSettled();
-    const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
+    const preview = await fleet.startPulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
     expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
   },
 );
@@ -259,7 +259,7 @@ const kills = Object.keys(VICTIMS).flatMap((victim) =>
 );
 const drawn = createHash("sha256").update(`${SEED} 0`).digest().readUInt32BE(4) % (REQUESTS - FIRST);
 
-it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
+it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
   `$victim is killed at request $at (EMAIL_SECURITY_TEST_SEED=${SEED})`,
   async ({ victim, at }) => {
     await changeBaseline();
@@ -269,7 +269,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
       seen += 1;
       // Between two tenants, the victim doesn't exist.
       if (seen < at || killed !== "") return;
-      const found = fleet.processes().find(({ command }) => VICTIMS[victim]?.test(command));
+      const found = fleet.listProcesses().find(({ command }) => VICTIMS[victim]?.test(command));
       if (found === undefined) return;
       killed = found.command;
       process.kill(found.id, "SIGKILL");
@@ -292,7 +292,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
     }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {
-      const resumed = await fleet.rollout("resume");
+      const resumed = await fleet.runRollout("resume");
       expect({ code: resumed.code, output: `${run.output}${resumed.output}` }).toMatchObject({ code: 0 });
     }
     await expectSettled();
@@ -307,9 +307,9 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
   });
   run.process.kill("SIGKILL");
   await run.result;
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  const resumed = await fleet.rollout("resume");
+  const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
 
@@ -334,9 +334,9 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   const report = stopped.report();
   const { id, advice } = report;
   expect(advice[0]?.command).toBe(`email-security rollout resume ${id}`);
-  await fleet.quiet();
-  expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+  await fleet.waitForQuiet();
+  expect(getStates(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
 
   // Its request timeout is longer than the test waits for its exit.
   const goesOn = fleet.start({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
@@ -346,11 +346,11 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   goesOn.process.kill("SIGINT");
   expect(await goesOn.result).toMatchObject({ code: 2 });
   // The second Ctrl-C didn't wait for the requests in flight.
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
   held.release();
 
-  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   await expectSettled();
 });
 

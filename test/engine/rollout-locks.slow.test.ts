@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { LOCKS_PROJECT } from "../../provider/rollout/locks/pulumi-lock-store";
-import { baselineOf, Fleet, type FleetCliResult } from "../support/fleet";
-import { getLockDirectory, layLock, locksIn, runInEmptyDirectory } from "../support/stack-locks";
+import { buildBaselineValues, Fleet, type FleetCliResult } from "../support/fleet";
+import { getLockDirectory, listLocks, runInEmptyDirectory, writeLock } from "../support/stack-locks";
 
 /*
  * Rollout locks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and
@@ -18,7 +18,7 @@ let fleet: Fleet;
 let baseline: readonly string[];
 beforeEach(async () => {
   fleet = await Fleet.start({ tenants: 2, entries: 1, waves: WAVES });
-  baseline = baselineOf(1);
+  baseline = buildBaselineValues(1);
 });
 afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
@@ -33,15 +33,15 @@ let denies = 0;
 async function atGate(): Promise<string> {
   denies += 1;
   baseline = [...baseline, `new${denies}.example`];
-  await fleet.baseline(baseline);
-  const waiting = await fleet.rollout("--yes");
+  await fleet.writeBaseline(baseline);
+  const waiting = await fleet.runRollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);
   return waiting.report().id;
 }
 
 /** The files of a rollout lock that a killed run can leave behind. */
 const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
-  "a lock": async (id) => await layLock(locksOf(id)),
+  "a lock": async (id) => await writeLock(locksOf(id)),
   "a lock without a name, cut off": async (id) => {
     await mkdir(locksOf(id), { recursive: true });
     await writeFile(join(locksOf(id), "a.json.18ab.tmp"), "");
@@ -59,7 +59,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
   "a state that is cut off, with none before it": async (id) => {
     await writeFile(join(getStatesDirectory(), `${id}.json`), '{"version": 3, "check');
     await rm(join(getStatesDirectory(), `${id}.json.bak`), { force: true });
-    await layLock(locksOf(id));
+    await writeLock(locksOf(id));
   },
 };
 
@@ -78,7 +78,7 @@ for (const [name, lay] of Object.entries(DEBRIS)) {
       expect([command, ended.code], ended.output).toEqual([command, 0]);
       expect(ended.output).toMatch(/left behind by|was truncated by a kill/);
       expect((await fleet.report(id)).state, command).toBe(state);
-      expect(locksIn(locksOf(id))).toEqual([]);
+      expect(listLocks(locksOf(id))).toEqual([]);
       expect(readdirSync(getStatesDirectory()).filter((file) => file.endsWith(".tmp"))).toEqual([]);
     }
   });
@@ -88,7 +88,7 @@ it("keeps another machine's lock and prints the command that unlocks it", async 
   const id = await atGate();
   const before = await fleet.report(id);
   for (const [command, args] of COMMANDS) {
-    await layLock(locksOf(id), { host: "runner-7", pid: 1 });
+    await writeLock(locksOf(id), { host: "runner-7", pid: 1 });
     const held = await run(...args(id));
     expect([command, held.code], held.output).toEqual([command, 1]);
     expect(held.stderr).toContain("ERR_ROLLOUT_LOCKS");
@@ -97,7 +97,7 @@ it("keeps another machine's lock and prints the command that unlocks it", async 
     const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
     expect(cancel).toContain(`organization/${LOCKS_PROJECT}/${id}`);
     await runInEmptyDirectory(fleet, cancel);
-    expect(locksIn(locksOf(id))).toEqual([]);
+    expect(listLocks(locksOf(id))).toEqual([]);
   }
   expect(await run("resume", id)).toMatchObject({ code: 0 });
 });
@@ -123,15 +123,15 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
     const killed = fleet.start({}, "rollout", ...args(id));
-    while (killed.process.exitCode === null && locksIn(locksOf(id)).length === 0) await sleep(2);
+    while (killed.process.exitCode === null && listLocks(locksOf(id)).length === 0) await sleep(2);
     try {
       process.kill(-(killed.process.pid ?? 0), "SIGKILL");
     } catch {
       // It has already exited.
     }
     await killed.result;
-    await fleet.quiet();
-    if (locksIn(locksOf(id)).length > 0) return id;
+    await fleet.waitForQuiet();
+    if (listLocks(locksOf(id)).length > 0) return id;
     await run("resume");
     await run("abandon", id);
     baseline = baseline.slice(0, -1);

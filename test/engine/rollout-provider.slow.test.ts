@@ -6,7 +6,7 @@ import { minimalEnv } from "../../provider/machine/child-environment";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
 import { getBuildPath } from "../support/build-output";
-import { Fleet, keyVariable } from "../support/fleet";
+import { Fleet, getKeyVariable } from "../support/fleet";
 
 /*
  * A rollout's engine process contains the dynamic provider and serves one tenant after another. Tests the state that it
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { EnginePool: Pool } = (await import(
     getBuildPath("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
-  const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
+  const keyless = Object.fromEntries(fleet.names.map((one) => [getKeyVariable(one), ""]));
   poolWith = (environment) =>
     new Pool({ ...minimalEnv(fleet.environment), ...fleet.environment, ...keyless, ...environment });
   pool = poolWith({});
@@ -94,7 +94,7 @@ async function up(
   return await by.up(request, new AbortController().signal);
 }
 
-const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[keyVariable(name)] ?? "" });
+const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
 
 /**
  * Returns the resources in a stack's state, without the properties that the engine generates or that depend on the
@@ -115,26 +115,26 @@ async function resourcesOf(name: string): Promise<unknown> {
 }
 
 it("leaves the state of a manual `pulumi up` without another process", async () => {
-  await fleet.pulumi("t1", "stack", "init").ended;
+  await fleet.startPulumi("t1", "stack", "init").ended;
   for (const baseline of [["one.example"], ["one.example", "two.example"]]) {
-    await fleet.baseline(baseline);
-    const own = await fleet.pulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
+    await fleet.writeBaseline(baseline);
+    const own = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
     expect(own.code, own.output).toBe(0);
     await fleet.write(STARTED, "");
     expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
     expect(started().hosts).toBe(0);
-    expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+    expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
     expect(await resourcesOf("t0")).toEqual(await resourcesOf("t1"));
   }
 });
 
 it("serves both providers that follow a configuration change", async () => {
-  const set = await fleet.pulumi("t0", "config", "set", "fleet:changed", "since").ended;
+  const set = await fleet.startPulumi("t0", "config", "set", "fleet:changed", "since").ended;
   expect(set.code, set.output).toBe(0);
   await fleet.write(STARTED, "");
   expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
   expect(started().hosts).toBe(0);
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", ["one.example", "two.example"]));
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", ["one.example", "two.example"]));
 });
 
 it("keeps no key of the previous tenant", async () => {
@@ -171,10 +171,10 @@ it("explains why it can't listen and starts nothing", async () => {
 });
 
 it("stops writing for a tenant whose engine is killed", async () => {
-  await fleet.baseline(["one.example", "two.example", "three.example"]);
+  await fleet.writeBaseline(["one.example", "two.example", "three.example"]);
   atWrite = () => {
     atWrite = undefined;
-    for (const { id, command } of fleet.processes())
+    for (const { id, command } of fleet.listProcesses())
       if (/\bup\b.*--stack t0/.test(command)) process.kill(id, "SIGKILL");
   };
   expect(await up("t0", keyOf("t0"))).toMatchObject({
@@ -189,7 +189,7 @@ it("stops writing for a tenant whose engine is killed", async () => {
 
 it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   const gone = join(fleet.directory, "gone");
-  const state = await fleet.pulumi("t1", "stack", "export").ended;
+  const state = await fleet.startPulumi("t1", "stack", "export").ended;
   const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };
   const list = exported.deployment.resources.find(({ id }) => id === "vip-list");
   const provider = `exports.handler = () => ({ read: async (id, props) => ({ id, props }), delete: async () => require("fs").writeFileSync(${JSON.stringify(gone)}, "") })`;
@@ -202,7 +202,7 @@ it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   };
   exported.deployment.resources.push(foreign);
   await fleet.write("state.json", JSON.stringify(exported));
-  const imported = await fleet.pulumi("t1", "stack", "import", "--file", "state.json").ended;
+  const imported = await fleet.startPulumi("t1", "stack", "import", "--file", "state.json").ended;
   expect(imported.code, imported.output).toBe(0);
   await fleet.write(STARTED, "");
   expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, statesIn } from "../support/fleet";
+import { buildBaselineValues, Fleet, getStates } from "../support/fleet";
 import { S3Server } from "./s3-server";
 
 /*
@@ -64,13 +64,13 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   const run = fleet.start({}, "rollout", "--yes", "--max-concurrent", "1");
   await firstWrite;
   run.process.kill("SIGKILL");
-  for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+  for (const { id } of fleet.listProcesses()) process.kill(id, "SIGKILL");
   await run.result;
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   atRequest = () => {};
   released.resolve();
   expect(await bucket.names(`${LOCKS}/t0/`)).toHaveLength(1);
-  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
+  expect(await fleet.readStates()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
 
   // Another prefix of the bucket contains none of the stacks, so all would be considered new.
   const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
@@ -82,10 +82,10 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   // A lock of a run that was killed while it created the stack, and one of a run on another machine.
   await layLock("t1", hostname());
   const foreign = await layLock("t2", "runner-7");
-  const resumed = await fleet.rollout("resume", "--lock-wait", "1");
+  const resumed = await fleet.runRollout("resume", "--lock-wait", "1");
   expect(resumed.code).toBe(1);
   const report = resumed.report();
-  expect(statesIn(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
+  expect(getStates(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
   const notes = resumed.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
   expect(notes.filter((note) => note.includes("was left behind by"))).toHaveLength(2);
   expect(report.tenants.find(({ name }) => name === "t2")?.error).toMatchObject({
@@ -95,12 +95,12 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
   expect(await bucket.names(`${LOCKS}/`)).toEqual([foreign]);
 
   await bucket.remove(foreign);
-  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
   const posts = fleet.take().filter(({ method }) => method === "POST");
   const postedEntries = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
   const each = fleet.names.flatMap((name) =>
-    [...baselineOf(), `only-${name}.example`].map((value) => `${name} ${value}`),
+    [...buildBaselineValues(), `only-${name}.example`].map((value) => `${name} ${value}`),
   );
   expect(postedEntries.sort()).toEqual(each.sort());
 
@@ -118,6 +118,6 @@ it("resumes after a kill with S3 state and removes its locks", async () => {
     for (const [name, text] of objects) expect(text.includes(secret), name).toBe(false);
     expect(`${run.output()}${resumed.output}`).not.toContain(secret);
   }
-  const again = await fleet.rollout();
+  const again = await fleet.runRollout();
   expect(again).toMatchObject({ code: 0 });
 });

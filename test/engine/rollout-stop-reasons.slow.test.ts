@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { Fleet, listStartedTenants, settingsOf, statesIn } from "../support/fleet";
+import { Fleet, formatTenantSettings, getStates, listStartedTenants } from "../support/fleet";
 
 /*
  * Reasons that stop a rollout, and how to continue: failed tenants, removal guards, gates and failed health checks.
@@ -33,16 +33,16 @@ async function startBehindProxy() {
 `,
   });
   const proxy = await startFaultyProxy({ target: fleet.sandbox.url });
-  await fleet.write("settings/t3.yaml", settingsOf("t3", OWN.map((value) => `  - ${value}\n`).join("")));
+  await fleet.write("settings/t3.yaml", formatTenantSettings("t3", OWN.map((value) => `  - ${value}\n`).join("")));
   const about = (name: string): string => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}");
-  await fleet.targets({ about });
+  await fleet.writeTargets({ about });
   return {
     fleet,
     proxy,
     about,
     declared(name: string): string[] {
       const own = name === "t3" ? OWN.map((value) => `deny ${value}`) : [];
-      return [...fleet.declared(name), ...own].sort();
+      return [...fleet.listDeclaredContents(name), ...own].sort();
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await proxy[Symbol.asyncDispose]();
@@ -68,7 +68,7 @@ it("writes nothing when more tenants than tolerated can't be planned", async () 
   });
 
   // Each wave tolerates one failure, but the rollout as a whole doesn't tolerate two.
-  await fleet.targets({
+  await fleet.writeTargets({
     about,
     waves: `failureTolerance: 1
 waves:
@@ -93,7 +93,7 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   const stopped = run.report();
   expect(stopped.state).toBe("stopped");
   expect(errors(stopped)).toEqual({ t0: ["plan", "ERR_AUTH"], t1: ["apply", expect.any(String)] });
-  expect(statesIn(stopped)).toEqual({
+  expect(getStates(stopped)).toEqual({
     t0: "failed",
     t1: "failed",
     t2: "pending",
@@ -103,11 +103,11 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   });
   expect(written(fleet)).toEqual([]);
 
-  await proxy.heal();
+  await proxy.removeFaults();
   const resumed = fleet.start({}, "rollout", "resume");
   await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
   // A colleague edits in the console after the plan and before the tenant is changed.
-  await fleet.console("t5", "POST", "/allow_deny_entries", {
+  await fleet.sendFromConsole("t5", "POST", "/allow_deny_entries", {
     list: "allow",
     entry_type: "domain",
     value: "evil1.example",
@@ -117,42 +117,42 @@ it("stops beyond the failure tolerance and resumes only what is left", async () 
   const report = (await resumed.result).report();
   expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_STALE"] });
   expect(report.state).toBe("done");
-  for (const name of ["t1", "t2", "t3", "t4"]) expect(fleet.holds(name)).toEqual(declared(name));
-  expect(fleet.holds("t0")).toEqual([]);
-  expect(fleet.holds("t5")).toEqual(["allow evil1.example"]);
+  for (const name of ["t1", "t2", "t3", "t4"]) expect(fleet.listContents(name)).toEqual(declared(name));
+  expect(fleet.listContents("t0")).toEqual([]);
+  expect(fleet.listContents("t5")).toEqual(["allow evil1.example"]);
   expect(report.advice.map(({ command }) => command)).toContain("email-security rollout tenants.yaml");
   fleet.take();
 
   // The colleague reverts the edit. One tenant is left, in addition to the one that was never planned.
   const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
-  await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
+  await fleet.sendFromConsole("t5", "DELETE", `/allow_deny_entries/${id}`);
   fleet.take();
-  const last = await fleet.rollout("resume");
+  const last = await fleet.runRollout("resume");
   expect(listStartedTenants(last)).toEqual(["t5"]);
   expect(errors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
   expect(written(fleet)).toEqual(["t5"]);
 
   // A new plan with the correct key, and another organization's mailbox at another tenant.
-  await fleet.write("settings/t4.yaml", settingsOf("t4", "vips:\n  - nobody@elsewhere.example\n"));
-  const again = await fleet.rollout("--yes");
+  await fleet.write("settings/t4.yaml", formatTenantSettings("t4", "vips:\n  - nobody@elsewhere.example\n"));
+  const again = await fleet.runRollout("--yes");
   expect({ code: again.code, errors: errors(again.report()) }).toEqual({
     code: 1,
     errors: { t4: ["apply", "ERR_NOT_IN_ORGANIZATION"] },
   });
   expect(written(fleet)).toEqual(["t0", "t4"]);
-  await fleet.write("settings/t4.yaml", settingsOf("t4"));
-  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));
+  await fleet.write("settings/t4.yaml", formatTenantSettings("t4"));
+  expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(declared(name));
 
   // If one tenant's removal guard trips, nothing is written at all.
-  await fleet.write("settings/t0.yaml", settingsOf("t0", "  - more.example\n"));
-  await fleet.write("settings/t3.yaml", settingsOf("t3"));
+  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", "  - more.example\n"));
+  await fleet.write("settings/t3.yaml", formatTenantSettings("t3"));
   fleet.take();
-  const guarded = await fleet.rollout("--yes");
+  const guarded = await fleet.runRollout("--yes");
   expect(guarded).toMatchObject({ code: 3, output: expect.stringMatching(/t3[\s\S]*12 of 16/) });
   expect(guarded.events).toEqual([]);
   expect(written(fleet)).toEqual([]);
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(declared(name));
 });
 
 /** The request timeout: long enough for a service that responds, even on a busy machine. */
@@ -162,7 +162,7 @@ it("stops at its failure tolerance when an address goes silent", async () => {
   await using fleet = await Fleet.start({ tenants: 6 });
   await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
   const targets = async (failureTolerance: number): Promise<void> =>
-    await fleet.targets({
+    await fleet.writeTargets({
       about: () => `{ baseUrl: ${proxy.url} }`,
       waves: `waves:\n  - { name: all, failureTolerance: ${failureTolerance} }\n`,
     });

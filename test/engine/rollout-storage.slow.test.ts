@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
+import { buildBaselineValues, Fleet, type RunningCommand } from "../support/fleet";
 
 /*
  * The journal's storage fails in the middle of a rollout: another process has locked it, it can't grow, it is
@@ -33,8 +33,8 @@ let round = 0;
 let baseline: readonly string[] = [];
 beforeEach(async () => {
   round += 1;
-  baseline = baselineOf(2).map((value) => `r${round}-${value}`);
-  await fleet.baseline(baseline);
+  baseline = buildBaselineValues(2).map((value) => `r${round}-${value}`);
+  await fleet.writeBaseline(baseline);
   fleet.take();
 });
 
@@ -66,7 +66,7 @@ function expectEachOnce(): void {
   const own = round === 1 ? fleet.names.map((name) => `${name} only-${name}.example`) : [];
   const added = fleet.names.flatMap((name) => baseline.map((value) => `${name} ${value}`));
   expect(postedEntries.sort()).toEqual([...own, ...added].sort());
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
 }
 
 /** Returns the arguments of the command that the output recommends. */
@@ -87,7 +87,7 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   await atFirstWrite(run, "t0", () => locks.push(lock()));
   await run.waitForOutput("another process has locked it");
   // Readers aren't blocked.
-  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
+  expect(await fleet.readStates()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
   await run.waitForOutput("can be used again");
   await atFirstWrite(run, "t1", () => locks.push(lock()));
@@ -97,8 +97,8 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   expect(code).toBe(1);
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t1" was changed, but the journal doesn't record it`);
-  expect(await fleet.states()).toEqual({ t0: "done", t1: "running" });
-  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.readStates()).toEqual({ t0: "done", t1: "running" });
+  expect(await fleet.runRollout(...nextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
@@ -114,7 +114,7 @@ it("stops when its journal can't grow and can be resumed", async () => {
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
   expect(output).toContain("0 of 2 tenants match their files, 0 failed, and 2 are left");
-  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(...nextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
@@ -129,11 +129,11 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   );
   expect(output).not.toContain("ENOENT");
 
-  await fleet.quiet();
+  await fleet.waitForQuiet();
   mkdirSync(dirname(journal));
   writeFileSync(journal, "");
   for (const args of [["--yes"], ["resume"], ["status"], ["abandon"]]) {
-    const refused = await fleet.rollout(...args);
+    const refused = await fleet.runRollout(...args);
     expect(refused, args.join()).toMatchObject({ code: 1 });
     expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
   }
@@ -141,8 +141,8 @@ it("stops when its journal is deleted and rejects an empty one", async () => {
   const [, id = "none"] = /`email-security rollout abandon (\S+)`/.exec(output) ?? [];
   const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
   // Its rollout lock blocks other rollouts until it is abandoned.
-  expect((await fleet.rollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
-  expect(await fleet.rollout("abandon", id)).toMatchObject({ code: 0 });
-  expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });
+  expect((await fleet.runRollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
+  expect(await fleet.runRollout("abandon", id)).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(again, "--yes")).toMatchObject({ code: 0 });
   expectEachOnce();
 });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { goTool } from "../support/go-tool";
+import { buildGoTool } from "../support/go-tool";
 
 const BUCKET = "states";
 
@@ -19,7 +19,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   static async start(): Promise<S3Server> {
-    const command = await goTool("github.com/johannesboyne/gofakes3", "gofakes3");
+    const command = await buildGoTool("github.com/johannesboyne/gofakes3", "gofakes3");
     const child = spawn(command, ["-backend", "memory", "-host", "127.0.0.1:0", "-initialbucket", BUCKET], {
       stdio: ["ignore", "ignore", "pipe"],
     });

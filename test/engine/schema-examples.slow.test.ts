@@ -8,12 +8,12 @@ import schema from "../../provider/cmd/pulumi-resource-email-security/schema.jso
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import {
+  buildLanguageHost,
+  findMissingToolchain,
   GO_BUILD,
+  installPulumiPython,
   installPython,
-  languageHost,
-  missingToolchain,
-  pathWith,
-  pulumiPython,
+  prependToPath,
 } from "../support/language-hosts";
 import { EXAMPLES, writeExamples } from "../support/schema-examples";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
@@ -48,10 +48,10 @@ it("compiles the TypeScript examples", async () => {
   await check(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")], project);
 });
 
-const noPython = missingToolchain("python");
+const noPython = findMissingToolchain("python");
 it.skipIf(noPython)(`run in Python${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
   const project = await written("python", (name) => `${name}.py`);
-  const python = await pulumiPython();
+  const python = await installPulumiPython();
   await installPython(python, resolve("sdk/python"), join(project, "packages"));
   await writeFile(
     join(project, "run.py"),
@@ -79,7 +79,7 @@ for file in sys.argv[1:]:
   expect(made.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
 });
 
-const noGo = missingToolchain("go");
+const noGo = findMissingToolchain("go");
 it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
   const project = await written("go", (name) => `${name}/main.go`);
   for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
@@ -104,7 +104,7 @@ it("names only members of the SDK in the C# examples", async () => {
   }
 });
 
-const noYaml = missingToolchain("yaml");
+const noYaml = findMissingToolchain("yaml");
 it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
   const project = join(directory.path, "yaml");
@@ -118,13 +118,13 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   await mkdir(join(project, "settings"));
   await writeFile(join(project, "settings/acme.yaml"), "version: 1\ndeny: [evil.example]\n");
   await using stack = await EngineProject.open(project, {
-    ...pathWith(await languageHost("yaml")),
+    ...prependToPath(await buildLanguageHost("yaml")),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
   await stack.runOrThrow("stack", "init", "dev");
   await stack.up();
-  const { resources: made } = await stack.state();
+  const { resources: made } = await stack.exportState();
   expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 

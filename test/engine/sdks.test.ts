@@ -6,12 +6,12 @@ import { expect, it } from "vitest";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
 import { generateSchemaExamples } from "#scripts/schema-examples";
 import { requireEngine } from "../../provider/engine";
-import { missingToolchain } from "../support/language-hosts";
+import { findMissingToolchain } from "../support/language-hosts";
 import { createTestDirectory } from "../support/test-directory";
 
 const run = promisify(execFile);
 
-const missing = missingToolchain("go");
+const missing = findMissingToolchain("go");
 const SCHEMA = resolve("provider/dist/plugin/schema.json");
 const EXAMPLES = resolve("provider/plugin/schema/examples");
 

@@ -9,7 +9,7 @@ it("exposes a key only when secrets are requested", async () => {
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` prompts for it.");
-  expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
+  expect((await project.exportState("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.runOrThrow("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
@@ -25,7 +25,7 @@ it("exposes a key only when secrets are requested", async () => {
   for (const [name, text] of Object.entries(programs)) {
     await project.write(text);
     shown[`up of ${name}`] = await project.up("--diff");
-    shown[`export of ${name}`] = (await project.state()).text;
+    shown[`export of ${name}`] = (await project.exportState()).text;
     // Decrypted, the key is only where Pulumi stores a provider's configuration.
     const state = JSON.parse(await project.runOrThrow("stack", "export", "--show-secrets"));
     const holders = state.deployment.resources.filter(

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
-import { sandboxWithKey } from "../support/sandbox-with-key";
+import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 
 export const canary = new Canary();
@@ -26,7 +26,7 @@ export async function watched(environment: Record<string, string>) {
   const directory = createTestDirectory();
   const at = (name: string) => join(directory.path, name);
   for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
-  const sandbox = await sandboxWithKey(at("service"), canary.key, {
+  const sandbox = await startSandboxWithKey(at("service"), canary.key, {
     // A service that leaks the key it received.
     intercept: ({ path, body }) =>
       path.endsWith("allow_deny_entries") && JSON.stringify(body ?? "").includes(FAILS)

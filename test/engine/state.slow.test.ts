@@ -31,7 +31,7 @@ it("keeps a resource's state within 1,300 bytes", async () => {
     stack: "production",
   });
   await project.up();
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   expect(resources).toHaveLength(2);
   for (const resource of resources) {
     expect(sizeOf(resource), resource.type).toBeLessThanOrEqual(1_300);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
-import { twoTenants } from "../support/two-tenants";
-import { writesOf } from "../support/write-requests";
+import { startTwoTenants } from "../support/two-tenants";
+import { listWrites } from "../support/write-requests";
 
 /*
  * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
@@ -22,7 +22,7 @@ new AllowDenyEntry("own", { list: "deny", value: "own.example" }, { dependsOn: s
 `;
 
 it("writes and forgets nothing with the key of another tenant", async () => {
-  await using sandbox = await twoTenants();
+  await using sandbox = await startTwoTenants();
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url },
@@ -37,9 +37,9 @@ it("writes and forgets nothing with the key of another tenant", async () => {
     expect.stringMatching(/people have mailboxes of "globex\.example", which aren't among the configured own domains/),
   ]);
   const ids = async (): Promise<string[]> =>
-    (await project.state()).resources.flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`])).sort();
+    (await project.exportState()).resources.flatMap(({ urn, id }) => (id === undefined ? [] : [`${urn} ${id}`])).sort();
   expect(await ids()).toEqual([]);
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
 
   expect((await run("acme", "up")).code).toBe(0);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(3);
@@ -54,7 +54,7 @@ it("writes and forgets nothing with the key of another tenant", async () => {
     expect([command[0], code]).toEqual([command[0], 1]);
     expect(output).toContain("[ERR_OTHER_TENANT]");
   }
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(3);
   expect(before).toHaveLength(3);
   expect(await ids()).toEqual(before);

@@ -6,8 +6,8 @@ import { createCli } from "../support/cli";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
-import { chiefOf, twoTenants } from "../support/two-tenants";
-import { writesOf } from "../support/write-requests";
+import { buildExecutive, startTwoTenants } from "../support/two-tenants";
+import { listWrites } from "../support/write-requests";
 
 /*
  * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
@@ -63,9 +63,9 @@ it.each([
     },
   ],
 ])("writes nothing when everything in its state is gone: %s", async (_what, { program, plugin, commands }) => {
-  await using sandbox = await twoTenants({ people: false });
+  await using sandbox = await startTwoTenants({ people: false });
   await using project = await applied(sandbox, program, plugin);
-  const before = (await project.state()).text;
+  const before = (await project.exportState()).text;
   const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
   for (const command of commands) {
     const args = command.split(" ");
@@ -78,20 +78,20 @@ it.each([
   await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
   const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(ALL_GONE);
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   expect(held()).toEqual([6, 6]);
   const resources = (text: string): unknown =>
     (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
       .map(({ urn, id }) => `${urn} ${id}`)
       .sort();
-  expect(resources((await project.state()).text)).toEqual(resources(before));
+  expect(resources((await project.exportState()).text)).toEqual(resources(before));
   // With the correct key, the next run only creates the new entry.
   await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
-  expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
+  expect(listWrites(sandbox)).toEqual(["POST /allow_deny_entries"]);
 });
 
 it("refuses every settings file command when other people's mailboxes are there", async () => {
-  await using sandbox = await twoTenants();
+  await using sandbox = await startTwoTenants();
   const program = `
 import { TenantSettings } from "pulumi-email-security";
 import { getStack } from "@pulumi/pulumi";
@@ -120,36 +120,36 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
     const run = await up("globex", ...args);
     expect([run.code, run.output]).toEqual([1, expect.stringMatching(OTHER_PEOPLE)]);
   }
-  expect(writesOf(sandbox)).toEqual([]);
+  expect(listWrites(sandbox)).toEqual([]);
   const right = await up("acme", "--refresh");
   expect(right.code).toBe(0);
-  expect(writesOf(sandbox)).toHaveLength(1);
+  expect(listWrites(sandbox)).toHaveLength(1);
 });
 
 it("refuses a rollout with swapped keys when planned or resumed", async () => {
   await using fleet = await Fleet.start({
     tenants: 2,
-    scenario: (name) => ({ employees: [chiefOf(`${name}.example`)] }),
+    scenario: (name) => ({ employees: [buildExecutive(`${name}.example`)] }),
     waves: "waves:\n  - { name: one, take: 1, gate: true }\n  - { name: two }\n",
   });
   const swapped = { T0_KEY: fleet.environment["T1_KEY"], T1_KEY: fleet.environment["T0_KEY"] };
-  expect((await fleet.rollout("--yes")).code).toBe(2);
+  expect((await fleet.runRollout("--yes")).code).toBe(2);
   fleet.take();
   // The second tenant's stack doesn't exist yet, so the identity recorded while planning reveals the mistake.
   const swappedLater = await fleet.start(swapped, "rollout", "resume").result;
   expect(swappedLater.code).toBe(1);
-  expect(await fleet.states()).toEqual({ t0: "done", t1: "failed" });
+  expect(await fleet.readStates()).toEqual({ t0: "done", t1: "failed" });
   const { tenants } = await fleet.report();
   expect(tenants[1]?.error).toMatchObject({ code: "ERR_OTHER_TENANT" });
-  expect(writesOf(fleet.sandbox)).toEqual([]);
-  expect((await fleet.rollout("resume")).code).toBe(0);
-  expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
+  expect(listWrites(fleet.sandbox)).toEqual([]);
+  expect((await fleet.runRollout("resume")).code).toBe(0);
+  expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1"));
 
-  await fleet.baseline(["another.example"]);
+  await fleet.writeBaseline(["another.example"]);
   fleet.take();
   const planned = await fleet.start(swapped, "rollout", "--yes").result;
   expect(planned.code, planned.output).toBe(3);
   expect(planned.output).toMatch(/"t0" \([^)]+\) opens the tenant of "t1"/);
   expect(planned.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t0,t1");
-  expect(writesOf(fleet.sandbox)).toEqual([]);
+  expect(listWrites(fleet.sandbox)).toEqual([]);
 });

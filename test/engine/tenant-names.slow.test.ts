@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { Fleet, keyVariable } from "../support/fleet";
+import { Fleet, getKeyVariable } from "../support/fleet";
 import { runInEmptyDirectory } from "../support/stack-locks";
-import { chiefOf } from "../support/two-tenants";
+import { buildExecutive } from "../support/two-tenants";
 
 /* Names whose meaning an edit changes: a tenant name that now belongs to another tenant, and the project's name. */
 
@@ -20,9 +20,9 @@ async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings
   const fleet = await Fleet.start({ tenants: 2, entries: 2 });
   const settings = await fleet.read("settings/t0.yaml");
   await fleet.write("settings/t0.yaml", `${settings}allow:\n  - partner.example\n`);
-  const first = await fleet.rollout("--yes", "--only", "t0");
+  const first = await fleet.runRollout("--yes", "--only", "t0");
   expect(first.code, first.output).toBe(0);
-  expect(fleet.holds("t0")).toContain("allow partner.example");
+  expect(fleet.listContents("t0")).toContain("allow partner.example");
   await fleet.write("settings/t0.yaml", settings);
   return { fleet, settings };
 }
@@ -33,19 +33,19 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   await using fleet = await Fleet.start({
     tenants: 2,
     entries: 2,
-    scenario: (name) => ({ employees: [chiefOf("group.example", name)] }),
+    scenario: (name) => ({ employees: [buildExecutive("group.example", name)] }),
   });
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   fleet.take();
-  const [one, other] = ["t0", "t1"].map((name) => fleet.environment[keyVariable(name)]);
+  const [one, other] = ["t0", "t1"].map((name) => fleet.environment[getKeyVariable(name)]);
   const swapped = await fleet.start({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").result;
   expect([swapped.code, swapped.output]).toEqual([3, expect.stringContaining("ERR_OTHER_TENANT")]);
   expect(swapped.output).toMatch(
     /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) opens the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
   );
   expect(writes(fleet)).toEqual([]);
-  const own = await fleet.rollout("--yes");
+  const own = await fleet.runRollout("--yes");
   expect(own.code, own.output).toBe(0);
 });
 
@@ -56,7 +56,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
 async function refusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.take();
-  const refused = await fleet.rollout("--yes");
+  const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   expect(writes(fleet)).toEqual([]);
   return refused.output.replaceAll(/\s+/g, " ");
@@ -80,9 +80,9 @@ tenants:
     );
     // As it says.
     await fleet.write("tenants.yaml", file(", stack: t0", ", stack: new"));
-    const done = await fleet.rollout("--yes");
+    const done = await fleet.runRollout("--yes");
     expect(done.code, done.output).toBe(0);
-    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+    for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
   });
 
   it("shows the removals of tenants after a project rename", async () => {
@@ -96,9 +96,9 @@ tenants:
     );
     const [, rename = "nothing is printed"] = /`(\(cd [^`]+ stack rename [^`]+)`/.exec(output) ?? [];
     await runInEmptyDirectory(fleet, rename);
-    const done = await fleet.rollout("--yes");
+    const done = await fleet.runRollout("--yes");
     expect(done.code, done.output).toBe(0);
-    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+    for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
   });
 });
 
@@ -109,12 +109,12 @@ tenants:
 async function withMovedProject(): Promise<{ readonly fleet: Fleet; readonly id: string }> {
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   const fleet = await Fleet.start({ tenants: 3, entries: 2, waves });
-  const first = await fleet.rollout("--yes", "--only", "t0,t1");
+  const first = await fleet.runRollout("--yes", "--only", "t0,t1");
   expect(first.code, first.output).toBe(2);
-  const done = await fleet.rollout("resume", first.report().id);
+  const done = await fleet.runRollout("resume", first.report().id);
   expect(done.code, done.output).toBe(0);
-  await fleet.baseline(["evil9.example"]);
-  const { id } = (await fleet.rollout("--yes", "--only", "t0,t1")).report();
+  await fleet.writeBaseline(["evil9.example"]);
+  const { id } = (await fleet.runRollout("--yes", "--only", "t0,t1")).report();
   return { fleet, id };
 }
 
@@ -138,7 +138,7 @@ describe("project renamed with its stacks", () => {
       ["abandon", id],
       ["skip", "t1", "t2", "--reason", "OPS-412"],
     ]) {
-      const { code, output } = await fleet.rollout(...args);
+      const { code, output } = await fleet.runRollout(...args);
       expect(code, output).toBe(0);
     }
     await renameProject(fleet);
@@ -151,13 +151,14 @@ describe("project renamed with its stacks", () => {
       ["unskip", "t2"],
       ["skip", "t1", "--reason", "OPS-412"],
     ]) {
-      const { code, output } = await fleet.rollout(...args);
+      const { code, output } = await fleet.runRollout(...args);
       expect(code, output).toBe(0);
     }
-    const done = await fleet.rollout("--yes");
+    const done = await fleet.runRollout("--yes");
     expect(done.code, done.output).toBe(0);
-    expect(fleet.holds("t1")).not.toContain("deny evil9.example");
-    for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name, ["evil9.example"]));
+    expect(fleet.listContents("t1")).not.toContain("deny evil9.example");
+    for (const name of ["t0", "t2"])
+      expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, ["evil9.example"]));
   });
 
   it("neither resumes, rolls back nor overtakes a rollout of the former project", async () => {
@@ -171,27 +172,28 @@ describe("project renamed with its stacks", () => {
       ["resume", id],
       ["rollback", id, "--yes"],
     ]) {
-      const refused = await fleet.rollout(...args);
+      const refused = await fleet.runRollout(...args);
       expect(refused.code, refused.output).not.toBe(0);
       expect(refused.output.replaceAll(/\s+/g, " ")).toContain(
         `The rollout ${id} has the project "fleet", but tenants.yaml has the project "mail".`,
       );
     }
     expect(writes(fleet)).toEqual([]);
-    const abandoned = await fleet.rollout("abandon", id);
+    const abandoned = await fleet.runRollout("abandon", id);
     expect(abandoned.code, abandoned.output).toBe(0);
-    const { code, output } = await fleet.rollout("--yes");
+    const { code, output } = await fleet.runRollout("--yes");
     expect(code, output).toBe(0);
-    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, ["evil9.example"]));
+    for (const name of fleet.names)
+      expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, ["evil9.example"]));
   });
 
   it("does not repeat what a rollback of the former project undid", async () => {
     const { fleet, id } = await withMovedProject();
     await using _ = fleet;
-    const rolledBack = await fleet.rollout("rollback", id, "--yes");
+    const rolledBack = await fleet.runRollout("rollback", id, "--yes");
     expect(rolledBack.code, rolledBack.output).toBe(0);
     await renameProject(fleet);
-    const refused = await fleet.rollout("--yes");
+    const refused = await fleet.runRollout("--yes");
     expect([refused.code, refused.output]).toEqual([3, expect.stringContaining("ERR_ROLLED_BACK")]);
     expect(writes(fleet)).toEqual([]);
   });
@@ -200,7 +202,7 @@ describe("project renamed with its stacks", () => {
 it("recognizes a tenant that was renamed together with the project", async () => {
   const { fleet } = await withPartner();
   await using _ = fleet;
-  const rest = await fleet.rollout("--yes", "--only", "t1");
+  const rest = await fleet.runRollout("--yes", "--only", "t1");
   expect(rest.code, rest.output).toBe(0);
   const targets = await fleet.read("tenants.yaml");
   const renamed = targets.replace("  t0: {}", "  zed: { key: { environment: T0_KEY }, settings: settings/t0.yaml }");
@@ -212,37 +214,37 @@ it("recognizes a tenant that was renamed together with the project", async () =>
   // As it says.
   const [move = "nothing is printed"] = /\(cd [^`]+ stack rename organization\/mail\/zed [^`]+/.exec(output) ?? [];
   await runInEmptyDirectory(fleet, move);
-  const done = await fleet.rollout("--yes");
+  const done = await fleet.runRollout("--yes");
   expect(done.code, done.output).toBe(0);
-  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+  expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
 });
 
 it("shows the removals of a tenant that gets a stack made without a rollout", async () => {
   const { fleet, settings } = await withPartner();
   await using _ = fleet;
   await fleet.write("settings/hand.yaml", settings);
-  fleet.environment[keyVariable("hand")] = fleet.environment[keyVariable("t0")];
+  fleet.environment[getKeyVariable("hand")] = fleet.environment[getKeyVariable("t0")];
   for (const args of [
     ["stack", "select", "--create"],
     ["up", "--yes", "--skip-preview"],
   ]) {
-    const { code, output } = await fleet.pulumi("hand", ...args).ended;
+    const { code, output } = await fleet.startPulumi("hand", ...args).ended;
     expect(code, output).toBe(0);
   }
-  await fleet.targets({ about: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
+  await fleet.writeTargets({ about: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
   expect(await refusedRollout(fleet, [])).toMatch(
     /t0 \[renamed-tenant\].*another stack, which no rollout has used.*of the stack "t0".*declared allow partner\.example/,
   );
   // As it says.
-  await fleet.targets({ about: (name) => (name === "t0" ? "{ stack: t0 }" : "{}") });
-  const done = await fleet.rollout("--yes");
+  await fleet.writeTargets({ about: (name) => (name === "t0" ? "{ stack: t0 }" : "{}") });
+  const done = await fleet.runRollout("--yes");
   expect(done.code, done.output).toBe(0);
-  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });
 
 it("prints a command that forgets a removed tenant's stack from anywhere", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
-  const first = await fleet.rollout("--yes");
+  const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   // The state backend is only in the project file, as a relative path.
   await fleet.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\nbackend: { url: file://./.state }\n");
@@ -259,6 +261,6 @@ it("plans a new tenant despite another project's truncated state", async () => {
   await using _ = fleet;
   await mkdir(join(fleet.directory, ".state/.pulumi/stacks/other"));
   await fleet.write(".state/.pulumi/stacks/other/acme.json", '{"version": 3, "check');
-  const done = await fleet.rollout("--yes");
+  const done = await fleet.runRollout("--yes");
   expect(done.code, done.output).toBe(0);
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { getPropertyOptions, sized, timeLimit } from "../support/scale";
+import { getPropertyOptions, getTimeLimit, selectSize } from "../support/scale";
 import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
 
 /*
@@ -9,7 +9,7 @@ import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclarat
  */
 
 const STORIES = getPropertyOptions("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
-const STEPS = sized("tenants-over-time", 10, 6);
+const STEPS = selectSize("tenants-over-time", 10, 6);
 
 const NAMES = ["acme", "globex", "initech"] as const;
 const name = fc.constantFrom(...NAMES);
@@ -226,7 +226,7 @@ const FLEETS = [
 it.each(FLEETS)(
   "keeps its guarantee: $about",
   {
-    timeout: timeLimit(300_000),
+    timeout: getTimeLimit(300_000),
   },
   async ({ hasPeople, names, edit, command: deeds }) => {
     const round = fc.tuple(

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 
 /* Everything that follows a first apply. The tests share one project and depend on their order. */
@@ -48,7 +48,7 @@ it("enforces a reviewed plan against changed files", async () => {
     expect(moved.output).toContain("doesn't match the reviewed plan");
     expect(moved.code).not.toBe(0);
   }
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });
 
 it("changes a scope back as its plan says", async () => {
@@ -62,7 +62,7 @@ it("changes a scope back as its plan says", async () => {
     expect(planned.output.match(/reason +its scope was changed at the tenant since the stack's/g)).toHaveLength(2);
     its.sandbox.clearRequests();
     const applied = await its.apply("--plan", "plan.json");
-    expect([applied.code, writesOf(its.sandbox)]).toEqual([0, [`PATCH /allow_deny_entries/${row?.id}`]]);
+    expect([applied.code, listWrites(its.sandbox)]).toEqual([0, [`PATCH /allow_deny_entries/${row?.id}`]]);
     expect(its.held()).toContain("allow partner.example Contract 2027-001");
     expect((await its.plan()).code).toBe(0);
   } finally {
@@ -160,5 +160,5 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   expect(up.output).toMatch(
     /deny typed\.example is missing, but the review didn't show that it would be deny: "INC-9"/,
   );
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { click } from "../support/console";
-import { writesOf } from "../support/write-requests";
+import { listWrites } from "../support/write-requests";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 
 /*
@@ -59,5 +59,5 @@ it("rejects a stale plan, names the change and writes nothing", async () => {
   expect(up.output).toContain("ERR_PLAN_STALE");
   expect(up.output).toContain('was allow: "Contract 2026-114" at the review, but is now allow: "do not touch"');
   expect(up.code).not.toBe(0);
-  expect(writesOf(its.sandbox)).toEqual([]);
+  expect(listWrites(its.sandbox)).toEqual([]);
 });

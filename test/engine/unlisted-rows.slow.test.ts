@@ -23,16 +23,16 @@ it.each([
     await project.up();
     await project.write(program("deny"));
     await project.up();
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
 
     service.hide(3);
     await project.up("--refresh");
-    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.listContents()).toEqual(["deny evil.example"]);
     expect(service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
 
     service.hide(99);
     expect(await project.runOrThrow("destroy", "--yes", "--skip-preview")).not.toContain("gone already");
-    expect(service.held()).toEqual([]);
+    expect(service.listContents()).toEqual([]);
   },
   120_000,
 );

@@ -6,7 +6,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import type { Sandbox } from "../../provider/sandbox";
 import type { CliResult } from "../support/cli";
 import type { EngineProject } from "../support/engine-project";
-import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../support/release-fixture";
+import { COMMENT, KeptRelease, leaveAll, listReleases, PROVIDERS } from "../support/release-fixture";
 
 /*
  * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and
@@ -14,16 +14,16 @@ import { COMMENT, KeptRelease, keptReleases, leaveAll, PROVIDERS } from "../supp
  */
 
 it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this release leaves behind", async () => {
-  await using world = await KeptRelease.blank();
+  await using world = await KeptRelease.startBlank();
   await leaveAll(world);
   await world.keepAs(manifest.version);
 });
 
-describe.each(keptReleases())("data from release %s", (release) => {
+describe.each(listReleases())("data from release %s", (release) => {
   it.each(PROVIDERS)("includes a stack of the %s provider that still works", async (providerKind) => {
-    await using world = await KeptRelease.of(release);
+    await using world = await KeptRelease.restore(release);
     const { sandbox } = world;
-    const project = await world.project(providerKind);
+    const project = await world.getProject(providerKind);
     await project.runOrThrow("stack", "select", "dev");
     const before = await heldInState(project);
 
@@ -58,14 +58,14 @@ describe.each(keptReleases())("data from release %s", (release) => {
   });
 
   it("includes a settings repository whose plans and rollouts continue", async () => {
-    await using world = await KeptRelease.of(release);
+    await using world = await KeptRelease.restore(release);
     const { sandbox } = world;
-    const { command } = await world.repository();
+    const { command } = await world.getRepository();
     const newest = async (): Promise<RolloutReport> =>
       JSON.parse((await command("rollout", "status", "--format", "json")).stdout) as RolloutReport;
 
     // The tenant matches the declarations, and the plan says so.
-    const t0 = await world.repository("t0");
+    const t0 = await world.getRepository("t0");
     const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
     ended(0, nothing);
     expect(nothing.output).toContain("No changes. 5 unchanged");
@@ -106,7 +106,7 @@ function ended(code: number, run: CliResult): void {
  * of them.
  */
 async function heldInState(project: EngineProject) {
-  const { resources } = await project.state();
+  const { resources } = await project.exportState();
   return resources.map(({ urn, id, inputs, outputs: { people: _, ...outputs } = {} }) => {
     return { urn, id, inputs, outputs };
   });

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sharedPackage } from "../support/packed-package";
-import { matrix } from "../support/scale";
+import { sharePackage } from "../support/packed-package";
+import { selectCases } from "../support/scale";
 import { Installation, type InstalledProviderKind, PROVIDERS } from "./versions";
 
 /** The versions that the docs list as tested, oldest first. */
@@ -23,9 +23,9 @@ const all = MEASURED.map((sdk): Case => ({ sdk, providers: PROVIDERS }));
  */
 const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
 
-const packed = sharedPackage();
+const packed = sharePackage();
 
-describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, providers }) => {
+describe.each(selectCases("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, providers }) => {
   let installation: Installation;
 
   beforeAll(async () => {

@@ -19,15 +19,15 @@ const POLICY =
 export const BASELINE = `version: 1\n${POLICY}`;
 
 /** Formats a tenant's allow entry as YAML. */
-export const entry = (fields: Record<string, string>, value = "partner.example"): string =>
+export const formatAllowEntry = (fields: Record<string, string>, value = "partner.example"): string =>
   `  - ${JSON.stringify({ value, comment: "Contract", acceptRisk: "all of it", ...fields })}\n`;
 
 /** Formats a tenant's file that includes the baseline. */
-export const tenant = (...entries: string[]): string =>
+export const formatTenantFile = (...entries: string[]): string =>
   `version: 1\ninclude: [baseline.yaml]\n${entries.length === 0 ? "" : `allow:\n${entries.join("")}`}`;
 
 /** An entry from before the change. */
-export const old = entry({ approvedBy: "Somebody Gone" }, "old.example");
+export const old = formatAllowEntry({ approvedBy: "Somebody Gone" }, "old.example");
 
 /** Creates a repository whose branch `change` adds these files to those of main. */
 export function change(files: Readonly<Record<string, string | undefined>>): Disposable & {
@@ -35,7 +35,7 @@ export function change(files: Readonly<Record<string, string | undefined>>): Dis
   readonly head: string;
 } {
   const history = createSettingsRepository();
-  history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": tenant(old) });
+  history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": formatTenantFile(old) });
   history.git("switch", "--quiet", "--create", "change");
   const head = history.commit("Change", files);
   return { history, head, [Symbol.dispose]: () => history[Symbol.dispose]() };
@@ -80,4 +80,6 @@ export async function check(
 }
 
 /** A change that adds an entry with an `approvedBy`. */
-export const by = (approvedBy: string) => ({ "settings/acme.yaml": tenant(old, entry({ approvedBy })) });
+export const buildApprovedChange = (approvedBy: string) => ({
+  "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({ approvedBy })),
+});

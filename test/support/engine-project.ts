@@ -192,7 +192,7 @@ export class EngineProject implements AsyncDisposable {
   }
 
   /** Returns the exported state: its text, and our resources in it. */
-  async state(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
+  async exportState(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
     const text = await this.runOrThrow("stack", "export", ...args);
     const exported = JSON.parse(text) as { deployment: { resources?: StackResource[] } };
     const resources = exported.deployment.resources ?? [];

@@ -85,7 +85,7 @@ export type Provocations<Code extends ExplainedErrorCode> = Readonly<Record<Code
 export function expectExample(code: ExplainedErrorCode, provoked: Provoked): void {
   const error = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
   expect(error.code, error.message).toBe(code);
-  const message = withoutVolatile(error.message);
+  const message = maskVolatileText(error.message);
   expect(message).toBe(EXPLANATIONS[code].example);
 }
 
@@ -102,7 +102,7 @@ function fromOutput(output: string, code: string): { code: string; message: stri
 }
 
 /** Replaces addresses, directories, IDs, digests and times, which differ in every run. */
-function withoutVolatile(message: string): string {
+function maskVolatileText(message: string): string {
   return (
     message
       .replaceAll(tmpdir(), "/tmp")

@@ -153,7 +153,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** Removes all faults and hooks, accepts connections again, and clears the recorded requests. */
-  async heal(): Promise<void> {
+  async removeFaults(): Promise<void> {
     this.#injections.length = 0;
     this.hooks = {};
     this.requests.length = 0;
@@ -176,7 +176,7 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   /** Uses this certificate for new connections. */
-  present(certificate: ProxyCertificate): void {
+  setCertificate(certificate: ProxyCertificate): void {
     (this.#server as TlsServer).setSecureContext(certificate);
   }
 
@@ -232,8 +232,8 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   #faultOf(request: ProxiedRequest): Fault | undefined {
-    const hits = this.#injections.filter((injection) => injection.meets(request));
-    return hits[0]?.hit();
+    const hits = this.#injections.filter((injection) => injection.matchRequest(request));
+    return hits[0]?.countHit();
   }
 
   async #tell(
@@ -300,14 +300,14 @@ class CountedInjection implements Injected {
   }
 
   /** Returns whether the fault applies to this request, and counts the request. */
-  meets({ method, path }: ProxiedRequest): boolean {
+  matchRequest({ method, path }: ProxiedRequest): boolean {
     const { method: wanted = method, path: pattern, nth } = this.#injection;
     if (method !== wanted || (pattern !== undefined && !pattern.test(path))) return false;
     this.matches += 1;
     return nth === undefined || nth.includes(this.matches);
   }
 
-  hit(): Fault {
+  countHit(): Fault {
     this.hits += 1;
     return this.#injection.fault;
   }

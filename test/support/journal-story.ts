@@ -37,7 +37,7 @@ const KINDS = [
   ...["start", "request stop", "reclaim", "note", "interrupted", "stop"],
 ] as const;
 
-export function arbitraryOperations(): fc.Arbitrary<readonly JournalOperation[]> {
+export function generateOperations(): fc.Arbitrary<readonly JournalOperation[]> {
   return fc.array(
     fc.record({
       kind: fc.constantFrom(...KINDS),
@@ -130,7 +130,9 @@ export class JournalModelTest {
       })),
     );
     for (const { state, error } of tenants) expect(error !== undefined).toBe(state === "failed");
-    expect(comparable(await this.#journal.readRunState(id, 9))).toEqual(comparable({ ...virtual.view(), capacity: 9 }));
+    expect(dropUncomparedFields(await this.#journal.readRunState(id, 9))).toEqual(
+      dropUncomparedFields({ ...virtual.view(), capacity: 9 }),
+    );
     expect(await this.#handedOut(id)).toEqual([...handedOut].sort());
     await this.#compareEvents(id, virtual);
   }
@@ -292,7 +294,7 @@ export class JournalModelTest {
       real: async () => await this.#journal.dispatch(id, wave, names, QUEUE),
       virtual: () => {
         for (const { name, retryRound } of virtual.dispatch(wave, names)) {
-          handedOut.add(jobId({ rollout: id, wave, tenant: name, retryRound }));
+          handedOut.add(formatJobId({ rollout: id, wave, tenant: name, retryRound }));
         }
       },
     };
@@ -408,14 +410,14 @@ const START: JournalOperation = { kind: "start", rollout: 0, which: 0, other: 50
 const QUEUE: JobQueue = {
   enqueue: async (database, jobs) => {
     for (const job of jobs) {
-      await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [jobId(job)]);
+      await database.query("INSERT INTO handed_out (job) VALUES ($1) ON CONFLICT DO NOTHING", [formatJobId(job)]);
     }
   },
   start: () => {},
   drain: async () => {},
 };
 
-function jobId({ rollout, wave, tenant, retryRound }: Job): string {
+function formatJobId({ rollout, wave, tenant, retryRound }: Job): string {
   return `${rollout} ${wave} ${tenant} ${retryRound}`;
 }
 
@@ -424,7 +426,7 @@ function pick<T>(among: readonly T[], which: number): T | undefined {
 }
 
 /** Returns a view without the fields that only the journal or only the model knows. */
-function comparable({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
+function dropUncomparedFields({ waves, pending, freeSlotsByAddress, ...rest }: RunState): unknown {
   return {
     ...rest,
     waves: waves.map(({ wave, state, counts, soakUntilMs, isApproved, health }) => ({

@@ -3,8 +3,8 @@ import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderResource } from "./provider-process";
 
 /** Serves the resources of a run. */
-export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed"> {
-  resource(handler: HandlerName, name?: string): Served;
+export interface ServesRuns extends Pick<ProviderProcess, "startNextRun" | "printed"> {
+  getResource(handler: HandlerName, name?: string): Served;
 }
 
 /** The engine's calls for one kind of resource. */
@@ -38,7 +38,7 @@ export class ManagedResource {
   #hasFailed = false;
 
   /**
-   * @param options with `sharesRuns`, the caller starts each run itself (`provider.nextRun`), for several resources at
+   * @param options with `sharesRuns`, the caller starts each run itself (`provider.startNextRun`), for several resources at
    * once.
    */
   constructor(
@@ -122,15 +122,15 @@ export class ManagedResource {
   }
 
   get #resource(): Served {
-    return this.#tenant.provider.resource(this.#handler, this.#name);
+    return this.#tenant.provider.getResource(this.#handler, this.#name);
   }
 
   async #run(work: () => Promise<Omit<Up, "printed" | "reasons" | "details"> & Partial<Up>>): Promise<Up> {
     const { provider } = this.#tenant;
-    if (!this.#sharesRuns) await provider.nextRun();
+    if (!this.#sharesRuns) await provider.startNextRun();
     const before = provider.printed.length;
     const up = await work();
-    const printed = provider instanceof ProviderProcess ? await provider.printedSoFar() : provider.printed;
+    const printed = provider instanceof ProviderProcess ? await provider.readPrintedLines() : provider.printed;
     return { reasons: [], details: {}, ...up, printed: printed.slice(before).join("\n") };
   }
 }

@@ -40,7 +40,7 @@ export interface Workflow {
 
 export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review", "sync"] as const;
 
-export function workflow(name: (typeof WORKFLOWS)[number]): Workflow {
+export function readWorkflow(name: (typeof WORKFLOWS)[number]): Workflow {
   return read(GITOPS, `.github/workflows/${name}.yml`) as Workflow;
 }
 
@@ -65,13 +65,15 @@ export interface GitLabJob {
 }
 
 /** Returns GitLab's pipeline: its keywords and jobs by name. */
-export function gitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
+export function readGitLabPipeline(directory = GITOPS): Readonly<Record<string, unknown>> {
   return read(directory, ".gitlab-ci.yml") as Record<string, unknown>;
 }
 
 /** Returns the jobs of a pipeline: the elements with a script. */
-export function gitLabJobs(directory = GITOPS): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
-  const jobs = Object.entries(gitLabPipeline(directory)).filter(
+export function readGitLabJobs(
+  directory = GITOPS,
+): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
+  const jobs = Object.entries(readGitLabPipeline(directory)).filter(
     ([, job]) => typeof job === "object" && job !== null && "script" in job,
   );
   return Object.fromEntries(jobs) as Record<string, GitLabJob & { script: readonly string[] }>;

@@ -20,11 +20,11 @@ export function countSteps(work: () => void): number {
   const countElements = (method: Method): Method =>
     function (this: unknown, ...args) {
       const [visit, ...rest] = args as unknown as [Method, ...never[]];
-      const counted: Method = function (this: unknown, ...args) {
+      const countStep: Method = function (this: unknown, ...args) {
         steps += 1;
         return visit.apply(this, args);
       };
-      return method.apply(this, [counted as never, ...rest]);
+      return method.apply(this, [countStep as never, ...rest]);
     };
   const countCall = (method: Method): Method =>
     function (this: unknown, ...args) {

@@ -19,13 +19,13 @@ export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   execFileSync("git", ["clone", "--quiet", fleet.directory, directory]);
   return {
     directory,
-    run: createCli(directory, { ...fleet.environment, ...clockBehind(behindMs) }),
+    run: createCli(directory, { ...fleet.environment, ...buildShiftedClockEnvironment(behindMs) }),
     [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
   };
 }
 
 /** Returns the environment of a process whose clock is behind by this much, or ahead if negative. */
-export function clockBehind(behindMs: number): NodeJS.ProcessEnv {
+export function buildShiftedClockEnvironment(behindMs: number): NodeJS.ProcessEnv {
   const clock = pathToFileURL(join(__dirname, "shifted-clock.mts"));
   clock.search = `behindMs=${behindMs}`;
   return { NODE_OPTIONS: `--import "${clock.href}"` };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { getTextWidth } from "../../../provider/render/text-width";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* Text output wraps at 80 columns wherever a line has a space, however long values, names and comments are. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
     department: "Board",
   }));
   const clicked = (list: "allow" | "deny", value: string) => ({
-    ...clickedEntry(list, value, COMMENT),
+    ...buildConsoleEntry(list, value, COMMENT),
     createdBy: `Dana ${"Margarethe ".repeat(9)}Reyes (console)`,
   });
   sandbox = await startSandbox({
@@ -35,7 +35,7 @@ beforeAll(async () => {
       name: "long",
       tenants: [
         {
-          ...tenantWith("acme", [
+          ...buildTenant("acme", [
             clicked("allow", domain("d")),
             clicked("deny", domain("e")),
             clicked("allow", domain("f")),

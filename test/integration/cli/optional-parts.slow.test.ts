@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { barePackage, link } from "../../support/bare-package";
+import { layOutBarePackage, link } from "../../support/bare-package";
 import { createCli } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { runEnvironment } from "../../support/run-environment";
@@ -21,7 +21,7 @@ let command: string;
 beforeAll(async () => {
   directory = createTestDirectory();
   sandbox = await startSandbox({ scenario: "empty" });
-  command = await barePackage(directory.path);
+  command = await layOutBarePackage(directory.path);
   await writeFile(join(directory.path, "acme.yaml"), "version: 1\n");
   const defaults = `{ baseUrl: ${sandbox.url}, key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
   await writeFile(

@@ -11,15 +11,15 @@ import { PulumiLockStore } from "../../../provider/rollout/locks/pulumi-lock-sto
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { barePackage } from "../../support/bare-package";
+import { layOutBarePackage } from "../../support/bare-package";
 import { type Cli, createCli } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
 import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/error-coverage";
-import { laggingLists } from "../../support/lagging-lists";
+import { createLaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
-import { laterRun, sandboxTenant } from "../../support/sandbox-tenant";
+import { startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
 import { failure } from "../client/service";
 import { listTenant, many } from "../resources/list-tenant";
 
@@ -110,7 +110,7 @@ async function begunRollout(source = "tenants.yaml"): Promise<string> {
       keyVariables: [],
       backend: resolveStateBackend(environment(), directory).fingerprint,
     },
-    [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
+    [buildTarget("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
   await journal.recordPlans(id, [{ name: "acme", state: "pending", digest: "d" }]);
   await journal.completePlanning(id, "d", { bundle: new Map(), directory: "." });
@@ -146,7 +146,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_MISSING_PACKAGE: async () => {
     const database = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
-    cli = createCli(directory, environment(database), await barePackage(directory));
+    cli = createCli(directory, environment(database), await layOutBarePackage(directory));
     return await captureOutput("rollout", "status");
   },
   ERR_AUTH: async () => {
@@ -155,7 +155,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await captureOutput("drift");
   },
   ERR_EXISTS: async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     await tenant.console("POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
@@ -170,15 +170,15 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await captureOutput("export", "--to", "settings");
   },
   ERR_MOVED: async () => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
+    await using tenant = await startSandboxTenant();
+    const made = await tenant.provider.getResource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
     await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
-    await using later = await laterRun(tenant);
-    const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await using later = await startLaterRun(tenant);
+    const deletion = later.getResource("allowDenyEntry").delete(made.id, made.properties);
     return ((await failure(deletion)) as Error).message;
   },
   ERR_WRONG_LIST: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ method, body }) => {
         if (method === "POST") (body as Record<string, unknown>)["list"] = "allow";
         return undefined;
@@ -187,7 +187,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
   },
   ERR_NOT_APPLIED: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ method, body }) => {
         if (method === "POST" || method === "PATCH") delete (body as Record<string, unknown>)["comment"];
         return undefined;
@@ -196,7 +196,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
   },
   ERR_EXCLUDED: async () => {
-    await using tenant = await sandboxTenant({ scenario: "acme", addClearsExclusion: false });
+    await using tenant = await startSandboxTenant({ scenario: "acme", addClearsExclusion: false });
     const vip = new ManagedResource(tenant, "vipEmployee");
     const email = "lena.hartmann@acme.example";
     await tenant.console("POST", "/vip_employees/remove", { emails: [email] });
@@ -204,14 +204,14 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_NOT_LISTED: async () => {
     const email = "lena.hartmann@acme.example";
-    const lists = laggingLists(99);
-    await using tenant = await sandboxTenant({ ...lists, scenario: "acme" });
+    const lists = createLaggingLists(99);
+    await using tenant = await startSandboxTenant({ ...lists, scenario: "acme" });
     lists.sandbox = tenant.sandbox;
     await tenant.console("POST", "/vip_employees", { emails: [email] });
     return (await new ManagedResource(tenant, "vipEmployee").up({ email })).failures[""] ?? "";
   },
   ERR_VIP_ALIAS: async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       scenario: "acme",
       intercept: ({ method, body }) => {
         const emails = ["lena.hartmann@acme.example"];
@@ -223,7 +223,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return (await vip.up({ email: "ceo@acme.example" })).failures[""] ?? "";
   },
   ERR_AUTO_DETECTED: async () => {
-    await using tenant = await sandboxTenant({ scenario: "acme", addStoresAutoDetected: false });
+    await using tenant = await startSandboxTenant({ scenario: "acme", addStoresAutoDetected: false });
     const auto = tenant.sandbox.vips("acme").find(({ source }) => source !== "manual");
     const vip = new ManagedResource(tenant, "vipEmployee");
     return (await vip.up({ email: auto?.email, comment: "Signs payments" })).failures[""] ?? "";

@@ -22,7 +22,7 @@ import { readKey } from "../../../provider/rollout/targets/read-key";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { assertAllowedSource } from "../../../provider/sources/allowed-sources";
 import { BY_ENGINE, BY_PROCESSES, BY_STORIES, expectExample, type Provocations } from "../../support/error-coverage";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 import { type Answerer, always, entry, failure, json, page, RecordingService, TestClient } from "../client/service";
 
 /*
@@ -180,7 +180,7 @@ const PROVOKED: Provocations<QuickCode> = {
     ),
   ERR_ROLLOUT_KEY: () =>
     thrown(() =>
-      readKey(target("acme", {}, { key: { from: "environment", variable: "ACME_KEY" } }), {
+      readKey(buildTarget("acme", {}, { key: { from: "environment", variable: "ACME_KEY" } }), {
         environment: {
           EMAIL_SECURITY_SERVICES: "https://mail-security.example",
           EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",

@@ -139,7 +139,7 @@ export class FaultRunner implements AsyncDisposable {
     const isRefused = fault.door === "refused";
     const close = (): void => {
       if (isRefused) proxy.rejectConnections();
-      else proxy.present(this.#untrusted);
+      else proxy.setCertificate(this.#untrusted);
       if (attempts === "every") return;
       // Refused connections are accepted again before the client retries. A trusted certificate returns as soon as the
       // untrusted one has been rejected.
@@ -161,7 +161,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   async #reopen(): Promise<void> {
-    if (this.#trusted !== undefined) this.#proxy.present(this.#trusted);
+    if (this.#trusted !== undefined) this.#proxy.setCertificate(this.#trusted);
     await this.#proxy.accept();
   }
 
@@ -191,7 +191,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   async #heal(): Promise<void> {
-    await this.#proxy.heal();
+    await this.#proxy.removeFaults();
     await this.#reopen();
   }
 }

@@ -7,7 +7,7 @@ import {
 } from "../../../provider/client/response-classification";
 import { getFailureHandling } from "../../../provider/client/retry-policy";
 import type { FaultResponse } from "../../support/faulty-proxy";
-import { matrix, SEED } from "../../support/scale";
+import { SEED, selectCases } from "../../support/scale";
 import table from "./faults.json";
 
 /** The required handling of a failed request: */
@@ -74,7 +74,7 @@ export function chosen<E extends ProxiedEndpoint>(
   endpoints: readonly E[],
 ): (readonly [name: string, one: FaultCase<E>])[] {
   const all = everyCase(endpoints);
-  const cases = matrix(part, all, sample(all, SEED));
+  const cases = selectCases(part, all, sample(all, SEED));
   console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
   return cases.map((one) => [nameOf(one), one] as const);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
-import { sized } from "../../support/scale";
+import { selectSize } from "../../support/scale";
 import { type FaultCaseResult, FaultRunner, type Observed } from "./fault-runner";
 import { buildErrorPattern, chosen, type FaultCase, type ProxiedEndpoint, promiseOf } from "./faults";
 import { Pool } from "./pool";
@@ -8,7 +8,7 @@ import { AFTER, declaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES,
 import type { TenantContent } from "./tenant-content";
 
 /** The number of cases that run in parallel. A case spends most of its time waiting. */
-const RUNNER_COUNT = sized("faults", 4, 6);
+const RUNNER_COUNT = selectSize("faults", 4, 6);
 
 /**
  * The number of requests that a run may make in addition to those without a fault: the limit for a service that is

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { findSchema } from "../../../provider/commands/find/find-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /** Searches the tenants `acme` and `globex`, and returns the outcome and the number of requests for each list. */
 async function findInBoth(
@@ -12,8 +12,8 @@ async function findInBoth(
   acmeKey = "sandbox-acme-ci",
 ): Promise<{ readonly outcome: CliResult; readonly requests: readonly string[] }> {
   const tenants = (["acme", "globex"] as const).map((name) => ({
-    ...tenantWith(name, hasEntries[name] ? [clickedEntry("allow", "evil.example")] : []),
-    employees: [chiefOf(`${name}.example`)],
+    ...buildTenant(name, hasEntries[name] ? [buildConsoleEntry("allow", "evil.example")] : []),
+    employees: [buildExecutive(`${name}.example`)],
   }));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
   using directory = createTestDirectory({

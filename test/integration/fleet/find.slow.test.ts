@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FindReport, findSchema } from "../../../provider/commands/find/find-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security find` through the real command, against the sandbox and servers that never respond. */

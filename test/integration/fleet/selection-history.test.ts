@@ -5,12 +5,12 @@ import { parseSiteRun } from "../../../provider/fleet/site/data/site-runs";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCli } from "../../support/cli";
 import { startHook } from "../../support/hook";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
 it("keeps the notices and the status of tenants that a run of fleet site doesn't select", async () => {
   const names = ["acme", "globex"];
-  const tenants = names.map((name) => tenantWith(name, [clickedEntry("allow", `${name}.example`)]));
+  const tenants = names.map((name) => buildTenant(name, [buildConsoleEntry("allow", `${name}.example`)]));
   const sandbox = await startSandbox({ scenario: { name: "fleet", tenants } });
   await using hook = await startHook([]);
   using directory = createTestDirectory({

@@ -9,9 +9,9 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /* `email-security fleet site` through the real command, against the sandbox. */
 
@@ -188,7 +188,7 @@ it("shows mail evidence for each entry with --evidence", async () => {
 });
 
 it("shows nothing of another tenant that a key belongs to", async () => {
-  const people = [chiefOf("other.example")];
+  const people = [buildExecutive("other.example")];
   await using service = await startSandbox({
     scenario: {
       name: "stranger",

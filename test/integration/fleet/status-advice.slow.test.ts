@@ -10,7 +10,7 @@ import { runCli } from "../../support/cli";
 import { COMMAND } from "../../support/command-process";
 import { openFleetJournal } from "../../support/rollout-fixtures";
 import { runEnvironment } from "../../support/run-environment";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* The next steps that `fleet status` recommends work exactly as printed. */
@@ -19,8 +19,8 @@ let sandbox: Sandbox;
 let directory: TestDirectory;
 
 beforeEach(async () => {
-  const rows = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "clicked.example")];
-  sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", rows)] } });
+  const rows = [buildConsoleEntry("deny", "evil.example"), buildConsoleEntry("allow", "clicked.example")];
+  sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [buildTenant("acme", rows)] } });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p

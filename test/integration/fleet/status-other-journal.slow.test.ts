@@ -8,7 +8,7 @@ import { startSandbox } from "../../../provider/sandbox";
 import { normalizeAddress } from "../../../provider/settings/tenant-identity";
 import { runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory } from "../../support/test-directory";
 
 const SETTINGS = "version: 1\ndeny: [evil.example]\n";
@@ -59,7 +59,7 @@ it.each([
   "%s",
   async (_claim, { seq, isOwn = false, found }: { seq: number; isOwn?: boolean; found?: number }, syncStatus) => {
     const held = syncStatus === "in-sync" ? ["evil.example"] : ["evil.example", "hotfix.example"];
-    const tenant = tenantWith(
+    const tenant = buildTenant(
       "acme",
       held.map((value) => entry("deny", value)),
     );
@@ -122,7 +122,7 @@ tenants: { acme: {} }
 );
 
 it("reports a tenant whose last rollout was at another address, and no entry as removed there", async () => {
-  await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", [])] } });
+  await using sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [buildTenant("acme", [])] } });
   using directory = createTestDirectory({
     "tenants.yaml": `version: 1
 project: p

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { startHook } from "../../support/hook";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security fleet status` through the real command, for tenants with much drift of which little is dangerous. */
@@ -25,7 +25,7 @@ beforeAll(async () => {
     scenario: {
       name: "fleet",
       tenants: NAMES.map((name, at) =>
-        tenantWith(name, [
+        buildTenant(name, [
           entry(name === "t11" ? "allow" : "deny", "turned.example", "Phishing"),
           ...(name === "t10" ? [] : [entry("deny", "gone.example")]),
           ...(at === 0 ? [] : SHARED),

@@ -5,7 +5,7 @@ import { resolveStateBackend } from "../../../provider/rollout/stack/state-backe
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { canMount } from "../../support/unwritable-disk";
 
@@ -19,7 +19,7 @@ let rollout: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
-    scenario: { name: "one", tenants: [tenantWith("acme", [clickedEntry("deny", "evil.example")])] },
+    scenario: { name: "one", tenants: [buildTenant("acme", [buildConsoleEntry("deny", "evil.example")])] },
   });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
@@ -72,7 +72,7 @@ it("writes nothing when the policy is violated or a value is invalid", async () 
   expect(policy.stderr).toContain("Give --ticket.");
   const unread = await email("add", "deny", "evil.example", "\u001b[31mred", "192.0.2.0/24", "--ticket", "INC-2");
   expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');
-  expect(commandsIn(unread.output)).toEqual([]);
+  expect(findTerminalCommands(unread.output)).toEqual([]);
   const nothing = await email("add");
   expect(nothing.stderr).toContain("the prompts need a terminal");
   expect([policy.code, unread.code, nothing.code]).toEqual([1, 1, 1]);

@@ -4,7 +4,7 @@ import { delimiter } from "node:path";
 import { expect, it, vi } from "vitest";
 import { createCli } from "../../support/cli";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { addRemote, createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { unwrapError } from "../../support/unwrap-error";
@@ -59,7 +59,7 @@ it("prints the page to open when gh fails", async () => {
     "Open it for review: https://github.com/acme/settings/compare/email-security/deny-evil.example-inc-1042?expand=1\n",
   );
   expect(refused.output).not.toContain("secret");
-  expect(commandsIn(refused.output)).toEqual([]);
+  expect(findTerminalCommands(refused.output)).toEqual([]);
   expect(refused.code).toBe(2);
 
   repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");

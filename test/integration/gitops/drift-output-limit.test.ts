@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security drift` through the real command, for a tenant with far more drift than anybody would read. */
@@ -19,8 +19,8 @@ beforeAll(async () => {
     scenario: {
       name: "long",
       tenants: [
-        tenantWith("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
-        tenantWith("globex", [
+        buildTenant("acme", [...ADDED, entry("allow", "turned.example", "Phishing"), entry("deny", "kept.example")]),
+        buildTenant("globex", [
           ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
           entry("allow", "zz.globex.example"),
         ]),

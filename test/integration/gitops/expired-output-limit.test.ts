@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /*
@@ -18,7 +18,7 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       scenario: {
         name: "lapsed",
         tenants: [
-          tenantWith("acme", [
+          buildTenant("acme", [
             ...denied.map((value) => entry("deny", value)),
             entry("allow", "zz.example"),
             entry("deny", "kept.example"),

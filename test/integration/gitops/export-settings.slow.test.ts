@@ -14,10 +14,10 @@ import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { COMMAND } from "../../support/command-process";
 import { startCommand } from "../../support/concurrent-commands";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createRowHooks, type WireRow } from "../../support/intercept-rows";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 import { unwrapError } from "../../support/unwrap-error";
 
 // Running the command in its own process requires the built package. `npm test` builds it before it runs the tests.
@@ -152,7 +152,7 @@ describe("email-security export", () => {
     );
     // The comment of an entry with a risky domain is kept too.
     unique.push({ list: "allow", value: "gmail.com", comment: "Applicants" });
-    await using tenant = await sandboxTenant({ scenario: scenarioWith(unique) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith(unique) });
 
     const { code, stdout, stderr } = await runExport(tenant, "--own-domains", "acme.example");
     expect([code, stderr.split("\n")]).toEqual([
@@ -175,7 +175,7 @@ describe("email-security export", () => {
     );
     expect(stdout).toContain("1 entry is risky");
     expect(stdout).toContain("1 VIP from automatic detection is not declared");
-    expect(commandsIn(stdout + stderr)).toEqual([]);
+    expect(findTerminalCommands(stdout + stderr)).toEqual([]);
 
     const settings = readSettings(join(directory, "settings.yaml"));
     const rows = tenant.sandbox.allowDenyEntries("acme");
@@ -201,7 +201,7 @@ describe("email-security export", () => {
   });
 
   it("declares automatically detected VIPs with --include-automatic", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([]) });
     expect((await runExport(tenant, "--include-automatic")).code).toBe(0);
     expect(texts()["vips.yaml"]).toContain(
       "  - ruth.castellan@acme.example # Ruth Castellan, Chief Executive Officer, Executive Office; from automatic detection\n",
@@ -211,7 +211,7 @@ describe("email-security export", () => {
   });
 
   it("overwrites an earlier export only with --force", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const first = texts();
     writeFileSync(join(directory, "deny.yaml"), "version: 1\n");
@@ -232,7 +232,7 @@ describe("email-security export", () => {
   });
 
   it("refuses to overwrite hand-written settings without confirmation", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const write = (name: string, change: (text: string) => string) =>
       writeFileSync(join(directory, name), change(readFileSync(join(directory, name), "utf8")));
@@ -263,7 +263,7 @@ describe("email-security export", () => {
   });
 
   it("lists content that another process adds while the export waits for the lock", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runExport(tenant)).code).toBe(0);
     const locks = await FileLocks.acquire([join(directory, "settings.yaml")]);
     const command = startCommand(directory, ["export", "--to", directory, "--force"], {
@@ -281,9 +281,9 @@ describe("email-security export", () => {
   });
 
   it("ignores entries that no settings file can declare", async () => {
-    await using tenant = await sandboxTenant(createRowHooks(ODD_ENTRIES, ODD_VIPS));
+    await using tenant = await startSandboxTenant(createRowHooks(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
-    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
+    expect([code, findTerminalCommands(stdout + stderr)]).toEqual([0, []]);
     const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.map(({ key, text }) => `${key} = ${text}`)).toEqual([
       "both.example = deny: Stays",
@@ -378,10 +378,10 @@ describe("email-security export", () => {
       },
       { full_name: text, source: text },
     ]);
-    await using tenant = await sandboxTenant(createRowHooks(hostile, vips));
+    await using tenant = await startSandboxTenant(createRowHooks(hostile, vips));
     const { code, stdout, stderr } = await runExport(tenant);
-    expect([code, commandsIn(stdout + stderr)]).toEqual([0, []]);
-    for (const text of Object.values(texts())) expect(commandsIn(text)).toEqual([]);
+    expect([code, findTerminalCommands(stdout + stderr)]).toEqual([0, []]);
+    for (const text of Object.values(texts())) expect(findTerminalCommands(text)).toEqual([]);
     const settings = readSettings(join(directory, "settings.yaml"));
     expect(settings.entries.filter(({ list }) => list === "allow")).toHaveLength(Object.keys(HOSTILE).length);
     expect(settings.vips).toHaveLength(Object.keys(HOSTILE).length);
@@ -428,7 +428,7 @@ describe("email-security export --pulumi-import", () => {
       { entryType: "ip", value: "2001:db8::1" },
       { entryType: "email_address", value: "billing@evil.example" },
     ];
-    await using tenant = await sandboxTenant({ scenario: scenarioWith(entries) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith(entries) });
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
     expect(tenant.trace()).toHaveLength(3);
     expect([
@@ -474,7 +474,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 
   it("imports both lists as a whole with --whole-lists", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     const { code, stdout } = await runExport(tenant, "--pulumi-import", file(), "--whole-lists");
     expect([code, lines()]).toEqual([
       0,
@@ -494,7 +494,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 
   it("imports automatically detected VIPs with --include-automatic", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([]) });
     expect((await runCommand(tenant, "--pulumi-import", file(), "--include-automatic")).code).toBe(0);
     expect(lines()).toEqual([
       "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
@@ -503,7 +503,7 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
   });
 
   it("overwrites a file only with --force", async () => {
-    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    await using tenant = await startSandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
     expect((await runCommand(tenant, "--pulumi-import", file())).code).toBe(0);
     const first = readFileSync(file(), "utf8");
     writeFileSync(file(), "mine");
@@ -548,10 +548,10 @@ Then copy the generated code into the program; the next \`pulumi up\` changes
       ]),
     ];
     const vips = [...ODD_VIPS, ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text }))];
-    await using tenant = await sandboxTenant(createRowHooks(rows, vips));
+    await using tenant = await startSandboxTenant(createRowHooks(rows, vips));
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
-    expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
-    expect(commandsIn(readFileSync(file(), "utf8"))).toEqual([]);
+    expect([code, findTerminalCommands(stdout + stderr)], stderr).toEqual([0, []]);
+    expect(findTerminalCommands(readFileSync(file(), "utf8"))).toEqual([]);
     const names = resources().map(({ name }) => name);
     expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);

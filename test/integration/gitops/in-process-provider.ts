@@ -16,11 +16,11 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
     this.#provider = new RunProvider(access, readReviewedPlan(environment, new URL(access.url).host));
   }
 
-  async nextRun(): Promise<void> {
+  async startNextRun(): Promise<void> {
     throw new Error("a run has a provider of its own");
   }
 
-  resource(handler: HandlerName, name = "one"): Served {
+  getResource(handler: HandlerName, name = "one"): Served {
     const resourceProvider = this.#provider.of(handler);
     return {
       async check(news, olds = {}) {

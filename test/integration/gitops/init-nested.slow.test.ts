@@ -5,13 +5,13 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import { type CliResult, createCli } from "../../support/cli";
 import { runStep } from "../../support/github/workflow-run";
-import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
+import { GITOPS, readGitLabJobs, type Workflow } from "../../support/pipeline-files";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
-import { missingZizmor, zizmor } from "../../support/zizmor";
+import { missingZizmor, runZizmor } from "../../support/zizmor";
 
 const { PATH, HOME } = process.env;
 const ENVIRONMENT = { PATH, HOME, NO_COLOR: "1" };
@@ -98,14 +98,14 @@ it("runs the workflows in the directory, for its settings only", async () => {
   expect(action.runs.steps).toContainEqual(
     expect.objectContaining({ run: "npm ci --ignore-scripts", "working-directory": DIRECTORY }),
   );
-  expect(await actionlint(repository.path)).toEqual([]);
+  expect(await runActionlint(repository.path)).toEqual([]);
 });
 
 it.skipIf(missingZizmor)("adds no zizmor findings to the example workflows", async () => {
   using repository = createSettingsRepository(APP);
   await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
   const audits = async (directory: string): Promise<unknown[]> =>
-    (await zizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
+    (await runZizmor(directory)).map((finding) => (finding as { ident: unknown }).ident);
   expect(await audits(repository.path)).toEqual(await audits(GITOPS));
 });
 
@@ -159,7 +159,7 @@ it("includes a GitLab pipeline with only its own jobs", async () => {
   expect(isPipeline({ ...rest, ...own }), JSON.stringify(isPipeline.errors)).toBe(true);
   const stage = (own[".email-security-acme"] as { stage: string }).stage;
   expect(top["stages"]).toEqual([stage]);
-  for (const [name, job] of Object.entries(gitLabJobs(repository.at(DIRECTORY)))) {
+  for (const [name, job] of Object.entries(readGitLabJobs(repository.at(DIRECTORY)))) {
     const before = job.before_script ?? (own[job.extends ?? ""] as typeof job).before_script;
     expect(before?.[0], name).toBe(`cd '${DIRECTORY}'`);
     for (const rule of job.rules ?? [])
@@ -204,7 +204,7 @@ it("uses separate names for two directories of one repository", async () => {
     ]);
   expect(names("acme").filter((name) => names("initech").includes(name))).toEqual([]);
   expect(output).toContain('\n    - local: "/mail/initech/.gitlab-ci.yml"\n');
-  expect(await actionlint(repository.path)).toEqual([]);
+  expect(await runActionlint(repository.path)).toEqual([]);
 });
 
 it("writes nothing if a workflow of that name exists", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import { createCli } from "../../support/cli";
 import { GITOPS } from "../../support/pipeline-files";
 import { runEnvironment } from "../../support/run-environment";
@@ -124,7 +124,7 @@ describe("email-security init", () => {
     const owners = await readFile(join(directory.path, "CODEOWNERS"), "utf8");
     expect(owners.includes("/.github/")).toBe(hasGitHub);
     expect(owners.includes("/.gitlab-ci.yml")).toBe(hasGitLab);
-    if (hasGitHub) expect(await actionlint(directory.path)).toEqual([]);
+    if (hasGitHub) expect(await runActionlint(directory.path)).toEqual([]);
   });
 
   it("names existing files instead of overwriting them", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { by, change, entry, old, tenant } from "../../support/approved-change";
+import { buildApprovedChange, change, formatAllowEntry, formatTenantFile, old } from "../../support/approved-change";
 import { runCli } from "../../support/cli";
 
 const AS_OF = ["--today", "2026-11-23"];
@@ -9,7 +9,7 @@ const review = (login: string, commit: string): string =>
 
 describe("email-security lint with a policy that requires approvals", () => {
   it("requires --approvals or --no-approvals", async () => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const { path } = made.history;
     const refused = await runCli(path, ["lint", ...AS_OF]);
     expect(refused.code).toBe(2);
@@ -22,7 +22,7 @@ describe("email-security lint with a policy that requires approvals", () => {
   });
 
   it("checks approvals from the pipeline's file", async () => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     made.history.write("reviews.json", review("tomas-l", made.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
     const { code, stdout } = await runCli(made.history.path, args);
@@ -43,7 +43,9 @@ describe("email-security lint with a policy that requires approvals", () => {
 
   it("sanitizes text from reviews and settings files", async () => {
     const hostile = "\u202eTomas ::error::x";
-    using made = change({ "settings/acme.yaml": tenant(old, entry({ approvedBy: "##[group]Tom" })) });
+    using made = change({
+      "settings/acme.yaml": formatTenantFile(old, formatAllowEntry({ approvedBy: "##[group]Tom" })),
+    });
     made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
     const refused = await runCli(made.history.path, args);
@@ -66,7 +68,7 @@ describe("email-security lint with a policy that requires approvals", () => {
     [["--base", "main"]],
     [["--no-approvals", "--author", "dana"]],
   ])("rejects an incomplete set of approval options: %j", async (args) => {
-    using made = change(by("Tomas Lindqvist"));
+    using made = change(buildApprovedChange("Tomas Lindqvist"));
     const { code, stdout, stderr } = await runCli(made.history.path, ["lint", ...args]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("--approvals, --base and --author must be used together");

@@ -15,11 +15,11 @@ import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
 import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
 import { Companies, type Company } from "../../support/model/company";
-import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/console-edits";
-import { keyOf } from "../../support/model/program";
-import { canonicalize, entryTypeOf } from "../../support/model/world";
+import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
+import { formatEntryKey } from "../../support/model/program";
+import { canonicalize, getEntryType } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
-import { getPropertyOptions, sized, timeLimit } from "../../support/scale";
+import { getPropertyOptions, getTimeLimit, selectSize } from "../../support/scale";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 import { InProcessProvider } from "./in-process-provider";
 import {
@@ -137,12 +137,12 @@ it.each([
   },
 ] as const)(
   "plans exactly what the next run does, $where",
-  { timeout: timeLimit(300_000) },
+  { timeout: getTimeLimit(300_000) },
   async ({ begin, told: storyOptions, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
       // Starting a process for each run is expensive.
-      const isShort = begin === inItsOwn && sized("plan-processes", false, true);
+      const isShort = begin === inItsOwn && selectSize("plan-processes", false, true);
       await play(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
@@ -196,7 +196,7 @@ class Scene {
 
   async play({ refreshes, console, settings, isHeld, overtaken }: Chapter, today: string): Promise<void> {
     if (refreshes) await this.#refresh();
-    for (const edit of console) this.log.push(await doInConsole(this.#company, edit));
+    for (const edit of console) this.log.push(await performConsoleEdit(this.#company, edit));
     this.#declared = settings.reduce(editedSettings, this.#declared);
     this.#directory.write("acme.yaml", settingsText(this.#declared, today));
     const read = readSettings(this.#directory.at("acme.yaml"), { today });
@@ -310,7 +310,7 @@ class Scene {
     if (!isRefused) expect([...Object.values(failures), ...reasons].join()).toContain("ERR_PLAN_STALE");
     if (change.reason?.startsWith("is replaced by")) {
       // Such an entry is only detected when it blocks another one, so other changes may have been made by then.
-      const row = this.#company.entries().find((one) => keyOfRow(one) === change.key);
+      const row = this.#company.listEntries().find((one) => keyOfRow(one) === change.key);
       expect(row).toMatchObject({ list: change.before?.list, comment: expect.stringContaining("meantime") });
       return;
     }
@@ -325,15 +325,17 @@ class Scene {
     const company = this.#company;
     const isDone = (status: number): boolean => status < 300;
     if (kind === "vip") {
-      const added = await company.console("POST", "/vip_employees", { emails: [value], comment });
-      return isDone(added) && isDone(await company.console("PATCH", "/vip_employees", { email: value, comment }));
+      const added = await company.sendFromConsole("POST", "/vip_employees", { emails: [value], comment });
+      return (
+        isDone(added) && isDone(await company.sendFromConsole("PATCH", "/vip_employees", { email: value, comment }))
+      );
     }
-    const row = company.entries().find((one) => keyOfRow(one) === key);
+    const row = company.listEntries().find((one) => keyOfRow(one) === key);
     const path = "/allow_deny_entries";
-    if (row !== undefined) return isDone(await company.console("PATCH", `${path}/${row.id}`, { comment }));
-    const entry_type = entryTypeOf(value);
+    if (row !== undefined) return isDone(await company.sendFromConsole("PATCH", `${path}/${row.id}`, { comment }));
+    const entry_type = getEntryType(value);
     const made = { list: after?.list, entry_type, value, verdict_scope: verdictScope, comment };
-    return isDone(await company.console("POST", path, made));
+    return isDone(await company.sendFromConsole("POST", path, made));
   }
 
   async #plan(read: Settings): Promise<Plan> {
@@ -397,9 +399,9 @@ class Scene {
   /** Returns all entries and VIPs of the tenant, as text. */
   #holds(): ReadonlyMap<string, string> {
     const entries = this.#company
-      .entries()
+      .listEntries()
       .map((row) => [`entry ${keyOfRow(row)}`, formatEntry("entry", row)] as const);
-    const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
+    const vips = this.#company.listVips().flatMap(({ email, comment, source }) => {
       const text = source === "auto" ? "VIP (auto)" : formatEntry("vip", { comment });
       return email === null || email === "" ? [] : [[`vip ${email}`, text] as const];
     });
@@ -408,7 +410,7 @@ class Scene {
 }
 
 function keyOfRow({ value, verdict_scope }: { value: string; verdict_scope: string }): string {
-  return keyOf({ value: canonicalize(value), scope: verdict_scope });
+  return formatEntryKey({ value: canonicalize(value), scope: verdict_scope });
 }
 
 function formatEntry(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {

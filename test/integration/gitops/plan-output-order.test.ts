@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* Output of the built `email-security plan` for a very long plan. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
     scenario: {
       name: "long",
       tenants: [
-        tenantWith("acme", [
+        buildTenant("acme", [
           ...numbered(400, (at) => entry("allow", `a${at}.example`)),
           entry("deny", "turned.example"),
           ...numbered(150, (at) => entry("deny", `undeclared-${at}.example`)),

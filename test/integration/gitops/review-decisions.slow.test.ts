@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createSettingsRepository, GIT_ENVIRONMENT } from "../../support/settings-repository";
 import { createTestDirectory } from "../../support/test-directory";
@@ -130,7 +130,7 @@ it("writes nothing for an invalid decision", async () => {
   ];
   for (const [args, why] of refusals) {
     const run = await email("review", ...args);
-    expect({ args, code: run.code, commands: commandsIn(run.output) }).toEqual({
+    expect({ args, code: run.code, commands: findTerminalCommands(run.output) }).toEqual({
       args,
       code: 1,
       commands: [],

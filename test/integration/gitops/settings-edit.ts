@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "../../support/model/program";
+import { aComment, aList, aMailbox, aScope, aValue, favorFirst, formatEntryKey } from "../../support/model/program";
 import { type EntryListName, MAILBOXES, OUTSIDER, type Scope, selectSpelling, VALUES } from "../../support/model/world";
 
 /** The declarations of a settings file. */
@@ -128,7 +128,7 @@ export function settingsText({ entries, vips, lists }: DeclaredSettings, today: 
 /** Returns the keys declared on the given date, as a plan names them. */
 export function declaredKeys({ entries, vips }: DeclaredSettings, today: string): string[] {
   return [
-    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${keyOf(one)}`),
+    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${formatEntryKey(one)}`),
     ...vips.filter((one) => isCurrentOn(one, today)).map(({ email }) => `vip ${email}`),
   ];
 }
@@ -167,11 +167,11 @@ const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
 const optionsWith = (patterns: readonly string[]) => ({
   ignore: fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+    { weight: 1, arbitrary: fc.uniqueArray(favorFirst(patterns), { maxLength: 2 }) },
   ),
   protect: fc.oneof(
     { weight: 5, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+    { weight: 1, arbitrary: fc.uniqueArray(favorFirst(patterns), { maxLength: 2 }) },
   ),
   maxRemovals: mostly<number | undefined>(undefined, 0, 1, 2),
   maxRemovalFraction: mostly<number | undefined>(1, undefined, 0.5),

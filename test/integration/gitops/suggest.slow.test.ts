@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { createCli } from "../../support/cli";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { runEnvironment } from "../../support/run-environment";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
@@ -67,7 +67,7 @@ it("prints suggestions with a patch that git applies", async () => {
   const shown = await email("suggest");
   expect(shown.stderr).toBe("");
   expect(shown.code).toBe(2);
-  expect(commandsIn(shown.output)).toEqual([]);
+  expect(findTerminalCommands(shown.output)).toEqual([]);
   expect(shown.stdout).toMatch(/^Checked \d{3,} threats and \d+ reports of the last 30 days\.\n/);
   expect(shown.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
   expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
@@ -164,7 +164,7 @@ it("reports mail that it could not read", async () => {
     });
     const run = await email("suggest", "--only", "shadowed");
     expect(run.stdout).toContain("The threats could not be read. GET /api/v1/threats");
-    expect(commandsIn(run.output)).toEqual([]);
+    expect(findTerminalCommands(run.output)).toEqual([]);
     const missing = await email("suggest", "nothing.yaml");
     expect(missing).toMatchObject({ code: 1, stdout: "" });
     expect(missing.stderr).toContain("ERR_SETTINGS_FILE");

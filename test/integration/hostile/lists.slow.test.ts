@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { sized, timeLimit } from "../../support/scale";
+import { getTimeLimit, selectSize } from "../../support/scale";
 import { RecordingService } from "../client/service";
 import { runClient } from "./client-process";
 import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, parsePageNumber } from "./lists";
 
 describe("endless lists", () => {
-  test.for(ENDLESS.slice(sized("hostile-lists", 0, 1)))("$name", { timeout: timeLimit(120_000) }, isGivenUp);
+  test.for(ENDLESS.slice(selectSize("hostile-lists", 0, 1)))("$name", { timeout: getTimeLimit(120_000) }, isGivenUp);
 
   test("are iterated without retaining large items", async () => {
     const pages = 12;

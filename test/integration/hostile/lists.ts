@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import { sized } from "../../support/scale";
+import { selectSize } from "../../support/scale";
 import { entry, json, type ReceivedRequest, RecordingService } from "../client/service";
 import { runClient } from "./client-process";
 
@@ -55,7 +55,7 @@ export const ENDLESS: readonly Endless[] = [
   {
     name: "ever new items, and no total",
     perPage: 10_000,
-    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
+    calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
     bound: "500000 items",
     mostRequests: 51,
   },
@@ -63,7 +63,7 @@ export const ENDLESS: readonly Endless[] = [
     name: "ever new items, and a total that is never reached",
     perPage: 10_000,
     total: Number.MAX_SAFE_INTEGER,
-    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
+    calls: selectSize("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
     bound: "500000 items",
     mostRequests: 51,
   },
@@ -72,7 +72,7 @@ export const ENDLESS: readonly Endless[] = [
     perPage: 12,
     text: "x".repeat(1024 * 1024),
     total: 1e9,
-    calls: sized("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
+    calls: selectSize("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
     bound: "134217728 characters",
     mostRequests: 12,
   },

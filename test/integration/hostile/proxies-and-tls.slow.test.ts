@@ -83,10 +83,10 @@ async function byProviderProcess(setting: Setting) {
       ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: await authorities(...trusted) }),
     },
   });
-  const vip = provider.resource("vipEmployee");
+  const vip = provider.getResource("vipEmployee");
   const thrown = await failure(vip.declare({ email: "jane@company.example" }));
   const message = (thrown as Error).message;
-  return seenOf(company, { message, all: `${message}\n${(await provider.printedSoFar()).join("\n")}` });
+  return seenOf(company, { message, all: `${message}\n${(await provider.readPrintedLines()).join("\n")}` });
 }
 
 /** Adds a VIP with a client alone. Returns the same observations. */
@@ -277,12 +277,12 @@ describe("company proxy and private certificate authority", () => {
 /** Returns the result of looking up a VIP in a provider process. */
 async function lookedFor(options: ProviderProcessOptions): Promise<string> {
   await using provider = await ProviderProcess.start(options);
-  const read = provider.resource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
+  const read = provider.getResource("vipEmployee").read("jane@company.example", { email: "jane@company.example" });
   const outcome = await read.then(
     (found) => (found === undefined ? "no VIP" : "a VIP"),
     (error: Error) => error.message,
   );
-  expect(`${outcome}${(await provider.printedSoFar()).join("")}`).not.toContain("canary");
+  expect(`${outcome}${(await provider.readPrintedLines()).join("")}`).not.toContain("canary");
   return outcome;
 }
 

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProviderProcess } from "../../support/provider-process";
-import { textOf } from "../../support/request-text";
+import { readRequestText } from "../../support/request-text";
 import { failure } from "../client/service";
 import { pour } from "./hostile-service";
 
@@ -74,7 +74,7 @@ class HostileTenant implements AsyncDisposable {
 
   static async start(): Promise<HostileTenant> {
     const server = createServer(async (request, response) => {
-      const text = await textOf(request);
+      const text = await readRequestText(request);
       if (text === undefined) return;
       tenant.#answer(request.method ?? "", request.url ?? "", text === "" ? {} : JSON.parse(text), response);
     });
@@ -157,10 +157,10 @@ const DECLARED = {
 /** Returns one resource of every kind. */
 function resourcesOf(provider: ProviderProcess) {
   return {
-    entry: provider.resource("allowDenyEntry"),
-    list: provider.resource("allowDenyList"),
-    vip: provider.resource("vipEmployee"),
-    vips: provider.resource("vipList"),
+    entry: provider.getResource("allowDenyEntry"),
+    list: provider.getResource("allowDenyList"),
+    vip: provider.getResource("vipEmployee"),
+    vips: provider.getResource("vipList"),
   };
 }
 
@@ -227,7 +227,7 @@ describe("unreliable read of a list", () => {
     "fails every operation without a write on %s",
     { timeout: 300_000 },
     async ([_name, telling, reason]) => {
-      await tenant.provider.nextRun();
+      await tenant.provider.startNextRun();
       Object.assign(tenant, { telling, reads: 0 });
       tenant.writes.length = 0;
       const { entry, list, vip, vips } = resourcesOf(tenant.provider);
@@ -265,14 +265,14 @@ describe("unreliable read of a list", () => {
   test("leaves every resource usable once the service recovers", async () => {
     tenant.telling = honestly;
     tenant.writes.length = 0;
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
       const state = made[kind as keyof typeof made];
       const found = await resource.read(state.id, state.properties);
       // The tenant's identity couldn't be read when the resources were created.
       expect(found?.properties, kind).toEqual({ ...state.properties, people: expect.any(String) });
     }
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
       const state = made[kind as keyof typeof made];
       await resource.delete(state.id, state.properties);
@@ -301,7 +301,7 @@ test("neither deletes nor duplicates entries hidden by a wrong total", async () 
       page_size: 200,
       total: Math.min(rows.length, 200),
     });
-  const list = tenant.provider.resource("allowDenyList");
+  const list = tenant.provider.getResource("allowDenyList");
   const error = await failure(list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }));
   expect(String((error as { reasons?: unknown }).reasons)).toContain("answered 409: it exists");
   expect(new Set(tenant.writes)).toEqual(new Set(["POST /allow_deny_entries"]));
@@ -313,10 +313,10 @@ test("creates no duplicates when the page size is ignored", async () => {
   tenant.telling = inPagesOf(25);
   const count = 51;
   const entries = Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]));
-  const list = tenant.provider.resource("allowDenyList");
+  const list = tenant.provider.getResource("allowDenyList");
   const made = await list.declare({ entries });
   expect(tenant.entries).toHaveLength(count);
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   tenant.writes.length = 0;
   expect((await list.read(made.id, made.properties))?.properties).toEqual(made.properties);
   await list.update(made.id, made.properties, { ...made.inputs, entries });
@@ -354,7 +354,7 @@ describe("unusual ids from the service", () => {
       comment: "",
     };
     tenant.entries.push({ ...bystander });
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = [];
     for (const [at, id] of ODD_IDS.entries()) {
       tenant.nextId = () => id;
@@ -368,7 +368,7 @@ describe("unusual ids from the service", () => {
       expect(tenant.entries.find((row) => row.id === id)).toMatchObject({ value, comment: "changed" });
       made.push({ id: created.id, own: id, properties });
     }
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     for (const { id, own, properties } of made) {
       const others = tenant.entries.filter((row) => row.id !== own);
       await entry.delete(id, properties);
@@ -385,9 +385,9 @@ describe("unusual ids from the service", () => {
   test.each([".", ".."])("block the deletion of an entry with id %j", async (id) => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const made = await entry.declare({ list: "deny", value: "evil.example" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     tenant.writes.length = 0;
     const error = await failure(entry.delete(made.id, made.properties));
     expect((error as Error).message).toContain(`id can't be "${id}"`);
@@ -403,7 +403,7 @@ describe("unusual ids from the service", () => {
     await using tenant = await HostileTenant.start();
     tenant.nextId = () => id;
     const error = await failure(
-      tenant.provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" }),
+      tenant.provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" }),
     );
     expect((error as Error).message).toContain("results.id: ");
     expect(tenant.writes.filter((write) => !write.startsWith("POST"))).toEqual([]);
@@ -421,7 +421,7 @@ describe("unusual ids from the service", () => {
     };
     tenant.entries.push(theirs);
     tenant.created = () => theirs;
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const error = await failure(entry.declare({ list: "deny", value: "evil.example" }));
     expect((error as Error).message).toContain("which existed before. Nothing was changed.");
     expect(tenant.writes).toEqual(["POST /allow_deny_entries"]);

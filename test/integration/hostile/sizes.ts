@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { sized } from "../../support/scale";
+import { selectSize } from "../../support/scale";
 import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
 import { runClient } from "./client-process";
 import { type Attack, buildJsonAttack, HostileService, pour } from "./hostile-service";
@@ -15,7 +15,7 @@ const MOST_TAKEN_BYTES = 24 * MIB;
 
 const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
 /** By default a single write, because all other calls read responses in the same way. */
-const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
+const SAMPLE = selectSize("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
 
 export interface SizeCase {
   readonly attack: Attack;
@@ -181,7 +181,7 @@ function isAt(row: string, path: string): boolean {
 const ROWS: readonly SizeCase[] = [
   { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
   // This many rows are accepted, so that a service can return a whole list at once.
-  ...sized(
+  ...selectSize(
     "hostile-sizes",
     LISTING.filter((name) => endpointOf(name).envelope !== "items"),
     ["vipEmployees.list", "threats.list"],

@@ -8,14 +8,14 @@ import { expect, it } from "vitest";
 import { API_KEY, BenchService, mailboxOf } from "../../bench/service";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
-import { sized, timeLimit } from "../../support/scale";
+import { getTimeLimit, selectSize } from "../../support/scale";
 
 /** The number of entries and VIPs, and of the rounds that change them. */
 const {
   entries: ENTRIES,
   vips: VIPS,
   rounds: ROUNDS,
-} = sized("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
+} = selectSize("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
 
 /** The number of entries that each round adds, changes and removes, and that of VIPs. */
 const ENTRIES_EACH = 20;
@@ -38,7 +38,7 @@ const WARM = 5;
 const MOST_LEFT_BYTES = 128 * 1024;
 
 it(`changes ${ENTRIES} entries and ${VIPS} VIPs ${ROUNDS} times without a leak or an unexpected request`, {
-  timeout: timeLimit(180_000),
+  timeout: getTimeLimit(180_000),
 }, async () => {
   const heap: number[] = [];
   {

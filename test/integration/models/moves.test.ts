@@ -25,13 +25,13 @@ it("moves an entry to another list while its value stays in another scope", asyn
   await using stack = new InProcessStack(company);
   const before = [list("old", { "evil.example (graymail)": "deny: INC-1" })];
   expect(await stack.up(before, PLAIN)).toMatchObject({ result: "ok" });
-  const [moved] = company.entries();
+  const [moved] = company.listEntries();
   const after = [
     list("new", { "evil.example (graymail)": "deny: INC-1" }),
     list("old", { "evil.example": "deny: INC-1" }),
   ];
   expect(await stack.up(after, PLAIN)).toMatchObject({ result: "ok", messages: [] });
-  expect(company.entries()).toMatchObject([
+  expect(company.listEntries()).toMatchObject([
     { value: "evil.example", verdict_scope: "global" },
     { value: "evil.example", verdict_scope: "graymail", id: moved?.id },
   ]);
@@ -48,16 +48,16 @@ it("converges when the console makes two resources share an entry", async () => 
     single("graymail", { list: "deny", value, verdictScope: "graymail" }),
   ];
   expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
-  const idOf = (scope: string) => company.entries().find((row) => row.verdict_scope === scope)?.id;
+  const idOf = (scope: string) => company.listEntries().find((row) => row.verdict_scope === scope)?.id;
   const global = idOf("global");
-  await company.console("DELETE", `/allow_deny_entries/${idOf("graymail")}`);
-  await company.console("PATCH", `/allow_deny_entries/${global}`, { verdict_scope: "graymail" });
+  await company.sendFromConsole("DELETE", `/allow_deny_entries/${idOf("graymail")}`);
+  await company.sendFromConsole("PATCH", `/allow_deny_entries/${global}`, { verdict_scope: "graymail" });
   expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
   expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
   expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok", steps: [] });
   // The console's row is what the second resource declares, so the first leaves it to that one and creates its own again.
   expect(idOf("graymail")).toBe(global);
-  expect(company.entries()).toHaveLength(2);
+  expect(company.listEntries()).toHaveLength(2);
 });
 
 it("adopts no entry of another scope that is declared later", async () => {
@@ -70,6 +70,6 @@ it("adopts no entry of another scope that is declared later", async () => {
   expect(await stack.up([global], PLAIN)).toMatchObject({ result: "ok" });
   const inOrder = { ...PLAIN, parallel: false };
   expect(await stack.up([graymail, global], inOrder)).toMatchObject({ steps: ["create graymail"] });
-  expect(company.entries()).toHaveLength(2);
+  expect(company.listEntries()).toHaveLength(2);
   expect(await stack.up([graymail, global], inOrder)).toMatchObject({ result: "ok", steps: [] });
 });

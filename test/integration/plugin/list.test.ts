@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { PULUMI_UNKNOWN } from "../../../provider/settings/unknown";
 import type { ResourceProperties } from "../../support/provider-call";
 import type { ProviderProcess } from "../../support/provider-process";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /* List is the only call of Pulumi's protocol that is answered with a stream: the existing resources of a type. */
 
-const tenant = sharedTenant({ scenario: "acme" });
+const tenant = shareSandboxTenant({ scenario: "acme" });
 
 interface QueryOptions {
   readonly query?: ResourceProperties;
@@ -60,7 +60,7 @@ it("yields every entry by an importable id", async () => {
         .sort(),
     );
   }
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   const imported = await Promise.all([...all.ids, ...all.names].map(async (id) => await entry.read(id)));
   expect(imported.map((one) => one?.id)).toEqual([...all.ids, ...all.ids]);
 });
@@ -76,7 +76,7 @@ it("yields every VIP by its mailbox", async () => {
       .filter((email) => email !== "")
       .sort(),
   );
-  const vip = provider.resource("vipEmployee");
+  const vip = provider.getResource("vipEmployee");
   const imported = await Promise.all(ids.map(async (id) => await vip.read(id)));
   expect(imported.map((one) => one?.id)).toEqual(ids);
   expect((await list(provider, "AllowDenyList")).ids).toEqual(["allow-deny-list"]);

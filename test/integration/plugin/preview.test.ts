@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown";
 import type { ResourceProperties } from "../../support/provider-call";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * The plugin's answers to a create or update in a preview: everything that follows from the arguments and the state, as
  * the run after it will have it, without any request.
  */
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 const LENA = "lena.hartmann@acme.example";
 const host = () => new URL(tenant().sandbox.url).host;
 const PREVIEW = { preview: true };
@@ -81,7 +81,7 @@ const CASES: readonly Case[] = [
 describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
   it("is previewed as it is applied, without a request", async () => {
     const { provider, sandbox } = tenant();
-    const resource = provider.resource(kind);
+    const resource = provider.getResource(kind);
     sandbox.clearRequests();
     const foreseen = await resource.create(inputs, PREVIEW);
     expect(foreseen.id).toBe("");
@@ -117,11 +117,11 @@ it("leaves only values that depend on unknown arguments unknown", async () => {
   const { provider, sandbox } = tenant();
   sandbox.clearRequests();
   const { properties: entry } = await provider
-    .resource("allowDenyEntry")
+    .getResource("allowDenyEntry")
     .create({ list: UNKNOWN, value: UNKNOWN, comment: "INC-7" }, PREVIEW);
   const rest = { comment: "INC-7", verdictScope: "global", tenant: host() };
   expect(entry).toMatchObject({ ...rest, list: UNKNOWN, value: UNKNOWN, entryType: UNKNOWN });
-  const list = provider.resource("allowDenyList");
+  const list = provider.getResource("allowDenyList");
   const entries = { "evil.example": UNKNOWN };
   expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: host() });
   expect((await list.create({ entries: UNKNOWN }, PREVIEW)).properties).toEqual({
@@ -135,7 +135,7 @@ it("leaves `addedBy` unknown for the first comment on an auto-detected VIP", asy
   const { provider } = tenant();
   const state = { email: LENA, source: "auto", dateAdded: "2025-01-13", fullName: "Lena Hartmann" };
   const inputs = { email: LENA, comment: "Treasury" };
-  const next = await provider.resource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
+  const next = await provider.getResource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
   const unknownOutputs = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
   expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: host() });
 });

@@ -63,13 +63,13 @@ it("runs as a single file", async () => {
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     },
   });
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   const { id, properties, inputs } = await entry.declare(evil);
   expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ id, value: "evil.example" }]);
-  await provider.nextRun();
+  await provider.startNextRun();
   await entry.delete(id, properties, inputs);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
-  expect(await provider.printedSoFar()).toEqual([]);
+  expect(await provider.readPrintedLines()).toEqual([]);
   expect(await readdir(directory.path)).toEqual(["pulumi-resource-email-security"]);
 });
 
@@ -101,12 +101,12 @@ it("never exposes the key in output, responses or files", async () => {
       await attempt(async () => (await instance.check({ baseUrl, apiKey: key })).failures);
       await attempt(() => instance.diff({ baseUrl, apiKey: "old" }, { baseUrl, apiKey: key }));
       await attempt(() => instance.configure({ baseUrl, apiKey: key }));
-      const entry = provider.resource("allowDenyEntry");
+      const entry = provider.getResource("allowDenyEntry");
       await attempt(() => entry.check(evil));
       await attempt(() => entry.declare(evil));
       await attempt(() => entry.read("deny:evil.example"));
-      await attempt(() => provider.resource("allowDenyList").create({ entries: { "evil.example": "deny" } }));
-      await attempt(() => provider.resource("vipEmployee").create({ email: "a@b.example" }));
+      await attempt(() => provider.getResource("allowDenyList").create({ entries: { "evil.example": "deny" } }));
+      await attempt(() => provider.getResource("vipEmployee").create({ email: "a@b.example" }));
     }
   }
   expect(JSON.stringify(shown)).toContain("was revoked");
@@ -114,7 +114,7 @@ it("never exposes the key in output, responses or files", async () => {
   provider.kill("SIGUSR2");
   const report = () => readFile(join(directory.path, "report.json"), "utf8").catch(() => "");
   await expect.poll(report, { timeout: 30_000 }).toContain("javascriptHeap");
-  shown.push(await provider.printedSoFar());
+  shown.push(await provider.readPrintedLines());
   expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
   expect(await canary.findInDirectory(directory.path)).toEqual([]);
 });

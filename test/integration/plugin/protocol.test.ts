@@ -6,10 +6,10 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { call, type InitFailed, urnOf } from "../../support/provider-call";
+import { buildUrn, call, type InitFailed } from "../../support/provider-call";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 /* Pulumi's provider protocol as the plugin implements it: the calls about the provider rather than about a resource. */
 
@@ -75,7 +75,7 @@ describe("plugin metadata", () => {
 
   it("lists the resource types when asked for an unknown one", async () => {
     const request = new provider.CheckRequest();
-    request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
+    request.setUrn(buildUrn("email-security:index:Allowlist", "typo"));
     await expect(call((done) => bare.client.check(request, done))).rejects.toThrow(
       'The resource type "email-security:index:Allowlist" doesn\'t exist; the types are email-security:index:AllowDenyEntry, email-security:index:AllowDenyList, email-security:index:VipEmployee, email-security:index:VipList. [ERR_PROTOCOL]',
     );
@@ -179,14 +179,14 @@ describe("provider configuration", () => {
     };
     const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
     await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "globex"), environment });
-    await usual.resource("allowDenyEntry").declare(evil);
+    await usual.getResource("allowDenyEntry").declare(evil);
     expect(held()).toEqual([1, 0]);
     await using own = await ProviderProcess.start({
       instance: "mine",
       config: stack(sandbox.url, "globex"),
       environment,
     });
-    const { properties } = await own.resource("allowDenyEntry").declare(evil);
+    const { properties } = await own.getResource("allowDenyEntry").declare(evil);
     expect(held()).toEqual([1, 1]);
     expect(properties["tenant"]).toBe(`mine at ${new URL(sandbox.url).host}`);
   });
@@ -194,7 +194,7 @@ describe("provider configuration", () => {
   it("sends no request without a key", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: { "email-security:baseUrl": sandbox.url } });
-    const entry = usual.resource("allowDenyEntry");
+    const entry = usual.getResource("allowDenyEntry");
     const calls = [entry.declare(evil), entry.read("deny:evil.example"), entry.delete("ade_1", evil)];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({
@@ -222,7 +222,7 @@ describe("provider configuration", () => {
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
     await using usual = await ProviderProcess.start({ environment, isConfigured: false });
     const instance = new ProviderInstance(usual.client, "");
-    const entry = usual.resource("allowDenyEntry");
+    const entry = usual.getResource("allowDenyEntry");
     await instance.configure({ timeoutMs: "5000" });
     const { host } = new URL(sandbox.url);
     expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
@@ -257,21 +257,21 @@ describe("provider configuration", () => {
       apiKey: "sandbox-globex-ci",
     });
     await new ProviderInstance(usual.client).configure(inputs);
-    await usual.resource("allowDenyEntry").declare(evil);
+    await usual.getResource("allowDenyEntry").declare(evil);
     expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
   });
 });
 
 describe("secret arguments of a resource", () => {
   it("stay secret in every output", async () => {
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       intercept: ({ body }) =>
         (body as { value?: string } | undefined)?.value === "refused.example"
           ? { status: 400, body: { error: "no" } }
           : undefined,
     });
     const declared = { list: "deny", value: "evil.example", comment: SECRET("INC-7") };
-    const entry = tenant.provider.resource("allowDenyEntry");
+    const entry = tenant.provider.getResource("allowDenyEntry");
     const { inputs, failures } = await entry.check(declared);
     expect(failures).toEqual({});
     expect(inputs).toMatchObject(declared);
@@ -291,7 +291,7 @@ describe("secret arguments of a resource", () => {
     );
     expect(read.getReturn()?.toJavaScript()).toEqual({ entries: SECRET(expect.any(Array)) });
 
-    const list = tenant.provider.resource("allowDenyList");
+    const list = tenant.provider.getResource("allowDenyList");
     const kept = { "one.example": SECRET("deny: INC-7"), "other.example": "deny" };
     expect((await list.check({ entries: kept })).inputs).toEqual({ entries: kept });
     const half = { entries: { ...kept, "refused.example": SECRET("deny") } };

@@ -107,7 +107,7 @@ it.each(Object.entries(KINDS))("checks and diffs %s the same with both providers
   const both = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
     const [one, other] = await Promise.all(
       [dynamic, native].map((provider) =>
-        ask(provider.resource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
+        ask(provider.getResource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
       ),
     );
     expect(other).toEqual(one);

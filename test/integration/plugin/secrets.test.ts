@@ -2,14 +2,14 @@ import plugin from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { expect, it } from "vitest";
 import { call, convertStruct, InitFailed, type ResourceProperties } from "../../support/provider-call";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * Values that Pulumi wraps on their way to a provider: resources, and secrets, which must come back as secrets under
  * the same names.
  */
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const secret = (value: unknown) => ({ [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value });
 const resource = (id: string) => ({ [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id });
@@ -36,7 +36,7 @@ it("announces support for secrets in the handshake and in Configure", async () =
 
 it("keeps a secret argument secret in every operation", async () => {
   const { provider, sandbox } = tenant();
-  const entry = provider.resource("allowDenyEntry");
+  const entry = provider.getResource("allowDenyEntry");
   const args = { list: "deny", value: "evil.example", comment: secret("hush") };
   const { inputs } = await entry.check(args);
   expect(inputs).toEqual(args);
@@ -54,7 +54,7 @@ it("keeps a secret argument secret in every operation", async () => {
 
 it("keeps a secret list entry secret", async () => {
   const { provider } = tenant();
-  const list = provider.resource("allowDenyList");
+  const list = provider.getResource("allowDenyList");
   const check = async (entries: unknown) => (await list.check({ entries })).inputs["entries"];
   expect(await check({ "evil.example": secret("deny: hush"), "a.example": "deny" })).toEqual({
     "evil.example": secret("deny: hush"),
@@ -67,7 +67,7 @@ it("keeps a secret list entry secret", async () => {
   // The organization has no member with that name.
   const members = { "yuki.sato@acme.example": secret("hush"), "nobody@elsewhere.example": "" };
   const failure = await provider
-    .resource("vipList")
+    .getResource("vipList")
     .create({ members })
     .catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(InitFailed);
@@ -77,7 +77,7 @@ it("keeps a secret list entry secret", async () => {
 it("replaces a resource reference with its id", async () => {
   const { provider } = tenant();
   const { inputs, failures } = await provider
-    .resource("allowDenyEntry")
+    .getResource("allowDenyEntry")
     .check({ list: "deny", value: "worse.example", comment: resource("see-7") });
   expect({ inputs, failures }).toEqual({
     inputs: { list: "deny", value: "worse.example", comment: "see-7" },

@@ -5,7 +5,7 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { call, type ResourceProperties, urnOf } from "../../support/provider-call";
+import { buildUrn, call, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { RecordingMonitor } from "./monitor";
 
@@ -121,7 +121,7 @@ describe("TenantSettings in the native provider plugin", () => {
     ]);
     expect(engine.completed).toEqual(["urn:of:acme"]);
     // The engine can't be reached here, so the warnings are printed instead.
-    expect(await process.printedSoFar()).toEqual([
+    expect(await process.readPrintedLines()).toEqual([
       'settings/acme.yaml:11:18 warning: "gone.example" isn\'t on the deny list of any included file, so there is nothing to remove; delete or correct the line (remove-nothing)',
       "1 has expired and is no longer declared; `email-security plan` shows the removals",
     ]);
@@ -171,7 +171,7 @@ describe("TenantSettings in the native provider plugin", () => {
     await construct(process, FILE);
     const [, list] = engine.registrations;
     const request = new provider.CreateRequest();
-    request.setUrn(urnOf(list?.type ?? "", "acme"));
+    request.setUrn(buildUrn(list?.type ?? "", "acme"));
     request.setProperties(Struct.fromJavaScript({ entries: { "evil.example": "deny" } }));
     await expect(call((done) => process.client.create(request, done))).rejects.toThrow("[ERR_OTHER_TENANT]");
   });

@@ -2,10 +2,10 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import type { Workflow, WorkflowJob } from "../../support/pipeline-files";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { missingZizmor, zizmor } from "../../support/zizmor";
+import { missingZizmor, runZizmor } from "../../support/zizmor";
 
 const DIRECTORY = ".github/workflows";
 const NAMES = ["ci", "release"] as const;
@@ -26,25 +26,25 @@ async function withWorkflows(edit: (release: string) => string = (text) => text)
 describe("workflows of this repository", () => {
   it("pass actionlint", async () => {
     await using directory = await withWorkflows();
-    expect(await actionlint(directory.path)).toEqual([]);
+    expect(await runActionlint(directory.path)).toEqual([]);
     await using wrong = await withWorkflows((text) => text.replace("steps.login.outputs", "steps.logon.outputs"));
-    expect((await actionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
+    expect((await runActionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
   });
 
   it.skipIf(missingZizmor)(`have no zizmor finding ${missingZizmor ?? ""}`, async () => {
     await using directory = await withWorkflows();
-    expect(await zizmor(directory.path)).toEqual([]);
+    expect(await runZizmor(directory.path)).toEqual([]);
     await using wrong = await withWorkflows((text) =>
       text.replaceAll("persist-credentials: false", "persist-credentials: true"),
     );
-    expect(await zizmor(wrong.path)).not.toEqual([]);
+    expect(await runZizmor(wrong.path)).not.toEqual([]);
   });
 
   it.skipIf(missingZizmor)(`include an example for forks without a zizmor finding ${missingZizmor ?? ""}`, async () => {
     using directory = createTestDirectory();
     const file = ".github/workflows/approvals.yml";
     await cp(join("examples/gitops", file), join(directory.path, file));
-    expect(await zizmor(directory.path)).toEqual([]);
+    expect(await runZizmor(directory.path)).toEqual([]);
   });
 
   it.each(NAMES)("grant permissions per job only: %s", async (name) => {

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
 it("checks and diffs a list larger than gRPC's default limit", async () => {
-  await using tenant = await sandboxTenant();
-  const list = tenant.provider.resource("allowDenyList");
+  await using tenant = await startSandboxTenant();
+  const list = tenant.provider.getResource("allowDenyList");
   const entries = many(5_000, `deny: ${"x".repeat(1_000)}`);
   const { inputs, failures } = await list.check({ entries });
   expect({ inputs, failures }).toEqual({ inputs: { entries }, failures: {} });

@@ -3,10 +3,10 @@ import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import {
   expectReadings,
-  laterRun,
   type ManagedSandboxTenant,
   READ_BOTH_LISTS,
-  sandboxTenant,
+  startLaterRun,
+  startSandboxTenant,
 } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
@@ -536,11 +536,11 @@ describe("order of changes", () => {
 
 describe("single program", () => {
   it("rejects conflicts between lists and single entries", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const check = async (name: string, args: ResourceProperties) =>
-      (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
+      (await tenant.provider.getResource("allowDenyList", name).check(args)).failures;
     const checkEntry = async (name: string, args: ResourceProperties) =>
-      (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
+      (await tenant.provider.getResource("allowDenyEntry", name).check(args)).failures;
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
     // The engine checks a replaced resource twice.
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual({});
@@ -565,9 +565,9 @@ describe("single program", () => {
   });
 
   it("rejects entries next to an exclusive list, in either order", async () => {
-    await using tenant = await sandboxTenant();
-    const list = tenant.provider.resource("allowDenyList", "all");
-    const entry = (name: string) => tenant.provider.resource("allowDenyEntry", name);
+    await using tenant = await startSandboxTenant();
+    const list = tenant.provider.getResource("allowDenyList", "all");
+    const entry = (name: string) => tenant.provider.getResource("allowDenyEntry", name);
     await entry("single").check({ list: "deny", value: "x.example" });
     const exclusive = { mode: "exclusive", entries: { "evil.example": "deny" } };
     expect((await list.check(exclusive)).failures).toEqual({
@@ -579,22 +579,22 @@ describe("single program", () => {
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or add it to the `ignore` of that list',
     });
     expect((await entry("fine").check({ list: "allow", value: "y.corp.example" })).failures).toEqual({});
-    const vip = tenant.provider.resource("vipEmployee");
+    const vip = tenant.provider.getResource("vipEmployee");
     expect((await vip.check({ email: "yuki.sato@acme.example" })).failures).toEqual({});
   });
 
   it("keeps an entry that moves from a list to its own resource", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
     tenant.trace();
-    await using next = await laterRun(tenant);
-    const entry = next.resource("allowDenyEntry");
+    await using next = await startLaterRun(tenant);
+    const entry = next.getResource("allowDenyEntry");
     const args = { list: "deny", value: "evil.example", comment: "x" };
-    const { inputs } = await next.resource("allowDenyList").check({ entries: { "b.example": "deny" } }, list.inputs);
+    const { inputs } = await next.getResource("allowDenyList").check({ entries: { "b.example": "deny" } }, list.inputs);
     expect((await entry.check(args)).failures).toEqual({});
     await Promise.all([
-      next.resource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
+      next.getResource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
       entry.create(args),
     ]);
     expect(tenant.writes()).toEqual([]);
@@ -606,7 +606,7 @@ describe("single program", () => {
     const underWay = new Promise<void>((resolve) => {
       removing = resolve;
     });
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       async intercept({ method }) {
         if (method !== "DELETE") return undefined;
         removing();
@@ -616,12 +616,12 @@ describe("single program", () => {
     });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny", "b.example": "deny" } });
-    await using next = await laterRun(tenant);
-    const lists = next.resource("allowDenyList");
+    await using next = await startLaterRun(tenant);
+    const lists = next.getResource("allowDenyList");
     const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
     const update = lists.update(list.id, list.properties ?? {}, inputs);
     await underWay;
-    await next.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+    await next.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
     await update;
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
@@ -707,13 +707,13 @@ describe("one value in two scopes", () => {
 });
 
 it("keeps an entry that moves to a single entry of the other list", async () => {
-  await using tenant = await sandboxTenant();
+  await using tenant = await startSandboxTenant();
   const list = new ManagedResource(tenant, "allowDenyList");
   await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
-  await using next = await laterRun(tenant);
-  const lists = next.resource("allowDenyList");
+  await using next = await startLaterRun(tenant);
+  const lists = next.getResource("allowDenyList");
   const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
-  const entry = next.resource("allowDenyEntry");
+  const entry = next.getResource("allowDenyEntry");
   const args = { list: "allow", value: "evil.example", comment: "x", adopt: true };
   await entry.check(args);
   await Promise.allSettled([entry.create(args), lists.update(list.id, list.properties ?? {}, inputs)]);

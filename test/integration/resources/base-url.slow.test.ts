@@ -8,7 +8,7 @@ import { ProviderProcess } from "../../support/provider-process";
 async function created(baseUrl: string): Promise<string> {
   const environment = { EMAIL_SECURITY_BASE_URL: baseUrl, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using provider = await ProviderProcess.start({ environment });
-  const made = provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+  const made = provider.getResource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
   return await made.then(
     ({ properties }) => String(properties["value"]),
     (error: Error) => error.message,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralEntry, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { type LiteralEntry, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 
 /*
@@ -25,7 +25,7 @@ interface Setting extends AsyncDisposable {
 
 /** Applies a list with these entries, next to an entry that never changes. */
 async function applied(mode: string, entries: Record<string, string>, allowsDuplicates = true): Promise<Setting> {
-  const tenant = await literalTenant({ allowsDuplicates });
+  const tenant = await startLiteralTenant({ allowsDuplicates });
   const list = new ManagedResource(tenant, "allowDenyList");
   const up = (declared: Record<string, string>) =>
     list.up({ ...(mode === "exclusive" ? { mode } : {}), entries: { ...declared, "other.example": "deny" } });
@@ -36,7 +36,7 @@ async function applied(mode: string, entries: Record<string, string>, allowsDupl
     async refresh() {
       const before = tenant.provider.printed.length;
       await list.refresh();
-      return (await tenant.provider.printedSoFar()).slice(before).join("\n");
+      return (await tenant.provider.readPrintedLines()).slice(before).join("\n");
     },
     destroy: () => list.destroy(),
     known: () => list.properties?.["entries"],
@@ -215,7 +215,7 @@ describe("other rows of the value", () => {
 });
 
 it("changes a protected entry back", async () => {
-  await using tenant = await literalTenant({ allowsDuplicates: true });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true });
   const list = new ManagedResource(tenant, "allowDenyList");
   const declared = { entries: { [VALUE]: ALLOW, "other.example": "deny" }, protect: [VALUE] };
   await list.up(declared);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 
@@ -14,7 +14,7 @@ interface ChangingTenant extends ManagedSandboxTenant {
 /** Starts a service that stores comments in a different form from the one they are sent in. */
 async function tenantThat(keeps: (comment: string) => string): Promise<ChangingTenant> {
   const sent: unknown[] = [];
-  const tenant = await sandboxTenant({
+  const tenant = await startSandboxTenant({
     intercept: ({ body }) => {
       const { comment } = (body ?? {}) as { comment?: unknown };
       if (typeof comment !== "string") return undefined;

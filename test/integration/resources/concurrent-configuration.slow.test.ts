@@ -3,14 +3,18 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix, timeLimit } from "../../support/scale";
+import { getTimeLimit, selectCases } from "../../support/scale";
 
 /*
  * The host configures a resource type on its first call, and lets the second call through while the first still waits.
  * Only the stack provides the configuration here, so a call that overtakes it would fail or reach another tenant.
  */
 
-const ROUNDS = matrix("first-calls", Array<undefined>(60).fill(undefined), Array<undefined>(4).fill(undefined)).length;
+const ROUNDS = selectCases(
+  "first-calls",
+  Array<undefined>(60).fill(undefined),
+  Array<undefined>(4).fill(undefined),
+).length;
 
 const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
 
@@ -23,8 +27,8 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
  * in any order.
  */
 function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
-  const create = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).create(args);
-  const declare = (kind: HandlerName, args: ResourceProperties) => provider.resource(kind).declare(args);
+  const create = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).create(args);
+  const declare = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).declare(args);
   const entries = Array.from({ length: 6 }, (_, at) =>
     (at % 2 === 0 ? create : declare)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
   );
@@ -49,7 +53,7 @@ it(
         config: configured(sandbox, "acme"),
         isConfigured: false,
       });
-      const entry = provider.resource("allowDenyEntry");
+      const entry = provider.getResource("allowDenyEntry");
       const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
       const [, read, ...made] = await Promise.all([
         provider.configure(),
@@ -62,10 +66,10 @@ it(
       expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
       const added = sandbox.vips("acme").filter(({ source }) => source === "manual");
       expect(added).toHaveLength(EMPLOYEES.length);
-      expect(await provider.printedSoFar()).toEqual([]);
+      expect(await provider.readPrintedLines()).toEqual([]);
     }
   },
-  timeLimit(300_000),
+  getTimeLimit(300_000),
 );
 
 it(
@@ -93,7 +97,7 @@ it(
             list: "deny",
             value: `${name}-${at}.example`,
           }));
-          const entry = provider.resource("allowDenyEntry");
+          const entry = provider.getResource("allowDenyEntry");
           return [provider.configure(), ...entries.map((args) => entry.create(args))];
         }),
       );
@@ -103,5 +107,5 @@ it(
       }
     }
   },
-  timeLimit(300_000),
+  getTimeLimit(300_000),
 );

@@ -3,8 +3,8 @@ import type { HandlerName } from "../../../provider/resources/serialized-provide
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
-import { holdsOf } from "../../support/tenant-content";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
+import { formatSubjectRows } from "../../support/tenant-content";
 
 /*
  * A colleague acts in the console between our read and our write: the write is held before the service sees it. Each
@@ -297,7 +297,7 @@ const ran = new Map<string, { run: Up; held: string; isHeld: boolean; next: Up |
 
 beforeAll(async () => {
   let held: ((request: ServiceRequest) => Promise<void>) | undefined;
-  tenant = await sandboxTenant({
+  tenant = await startSandboxTenant({
     async intercept(request) {
       await held?.(request);
       return undefined;
@@ -308,7 +308,7 @@ beforeAll(async () => {
     resource: new ManagedResource(tenant, row.kind, { name: row.subject, sharesRuns: true }),
   }));
   const inOneRun = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     return await Promise.all(resources.map(work));
   };
 
@@ -329,7 +329,7 @@ beforeAll(async () => {
     args === undefined ? resource.destroy() : resource.up(args(subject)),
   );
   held = undefined;
-  const heldThen = rows.map(({ subject }) => holdsOf(tenant.sandbox, subject));
+  const heldThen = rows.map(({ subject }) => formatSubjectRows(tenant.sandbox, subject));
   const nexts = await inOneRun(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
   );
@@ -339,7 +339,7 @@ beforeAll(async () => {
       held: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],
-      after: holdsOf(tenant.sandbox, subject),
+      after: formatSubjectRows(tenant.sandbox, subject),
     });
   }
 }, 120_000);

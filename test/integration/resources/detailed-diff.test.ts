@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { sharedTenant } from "../../support/sandbox-tenant";
+import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
-const tenant = sharedTenant();
+const tenant = shareSandboxTenant();
 
 const state = { list: "deny", value: "evil.example", entryType: "domain", verdictScope: "global" };
 
 it("reports which properties change, and how", async () => {
-  const entry = tenant().provider.resource("allowDenyEntry");
+  const entry = tenant().provider.getResource("allowDenyEntry");
   const details = async (news: object, olds: object = state) => await entry.diffDetails("e1", { ...olds }, { ...news });
   expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
     list: "UPDATE",
@@ -19,14 +19,14 @@ it("reports which properties change, and how", async () => {
 });
 
 it("reports no details when nothing changes", async () => {
-  const entry = tenant().provider.resource("allowDenyEntry");
+  const entry = tenant().provider.getResource("allowDenyEntry");
   expect(await entry.diffDetails("e1", state, { list: "deny", value: "Evil.Example." })).toBeUndefined();
 });
 
 it("returns each of many concurrent diffs its own details", async () => {
   const { provider } = tenant();
-  const entry = provider.resource("allowDenyEntry");
-  const other = provider.foreign("exports.handler = () => ({ diff: async () => ({ changes: true }) })");
+  const entry = provider.getResource("allowDenyEntry");
+  const other = provider.getForeignResource("exports.handler = () => ({ diff: async () => ({ changes: true }) })");
   const kinds = [
     { change: { comment: "x" }, expected: { comment: "ADD" } },
     { change: { list: "allow" }, expected: { list: "UPDATE" } },

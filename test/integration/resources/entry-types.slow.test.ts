@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { type LiteralService, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -31,7 +31,7 @@ const getReasons = (up: Awaited<ReturnType<ManagedResource["up"]>>): string =>
 const getRows = ({ entries }: LiteralService): string[] =>
   entries.map(({ list, value, entry_type }) => `${list} ${value} ${entry_type}`).sort();
 
-const startTenant = (): Promise<LiteralTenant> => literalTenant({ allowsDuplicates: true });
+const startTenant = (): Promise<LiteralTenant> => startLiteralTenant({ allowsDuplicates: true });
 
 describe.each(KINDS)("deny of an %s next to an undeclared allow of another type", (kind) => {
   it.each(ROWS)("isn't created: %s", async (_what, value, entry_type) => {
@@ -114,7 +114,7 @@ describe.each(KINDS)("entry of another type on the list of an %s", (kind) => {
   });
 
   it("is named if the service holds one entry of a value", async () => {
-    await using tenant = await literalTenant();
+    await using tenant = await startLiteralTenant();
     tenant.service.add({ list: "deny", value: MAILBOX, entry_type: "address", id: "console" });
     const up = await new ManagedResource(tenant, kind, { name: "one" }).up(declare(kind, "deny", MAILBOX));
     expect(["failed", "partial"]).toContain(up.outcome);

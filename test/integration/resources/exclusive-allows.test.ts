@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
@@ -195,23 +195,23 @@ describe("list and single entry in one program", () => {
   it("conflict over an allow but not over a deny", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
-    await provider.resource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
-    const list = provider.resource("allowDenyList", "all");
+    await provider.getResource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
+    const list = provider.getResource("allowDenyList", "all");
     expect((await list.check(ARGUMENTS)).failures).toEqual({});
-    const allow = provider.resource("allowDenyEntry", "allow");
+    const allow = provider.getResource("allowDenyEntry", "allow");
     expect((await allow.check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive-allows: declare it there, or add it to the `ignore` of that list',
     });
-    const late = provider.resource("allowDenyEntry", "late");
+    const late = provider.getResource("allowDenyEntry", "late");
     expect((await late.check({ list: "deny", value: "z.example" })).failures).toEqual({});
   });
 
   it("conflict in either order, naming the mode", async () => {
     await using made = await listTenant();
     const { provider } = made.tenant;
-    await provider.resource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
-    expect((await provider.resource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
+    await provider.getResource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
+    expect((await provider.getResource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
       mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or add it to `ignore`',
     });
   });
@@ -219,7 +219,7 @@ describe("list and single entry in one program", () => {
 
 it("rejects the mode on a VIP list", async () => {
   await using made = await listTenant();
-  const vips = made.tenant.provider.resource("vipList", "vips");
+  const vips = made.tenant.provider.getResource("vipList", "vips");
   expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
     mode: 'can\'t be "exclusive-allows" on the VIP list, which has no allow entries; write "additive" or "exclusive"',
   });
@@ -230,18 +230,18 @@ describe.each(["exclusive", MODE])("allow next to a declared deny, first run in 
 
   it.each(["global", "graymail"])("is reported by every run until a refresh shows it: scope %s", async (scope) => {
     const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
-    await using tenant = await literalTenant({ entries, allowsDuplicates: true });
+    await using tenant = await startLiteralTenant({ entries, allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     for (const run of [1, 2]) {
       const { printed, reasons, failures } = await list.up(args);
       expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
         /allow.*This list removes it after a refresh: run again with a refresh\./s,
       );
-      expect(tenant.service.held()).toContain("allow evil.example");
+      expect(tenant.service.listContents()).toContain("allow evil.example");
     }
     await list.refresh();
     expect(await list.up(args)).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
     expect(await list.up(args)).toMatchObject({ outcome: "same" });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { type LiteralService, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -26,7 +26,7 @@ function declaring(kind: Kind, list: "allow" | "deny", more: object = {}): Recor
 const idsOf = ({ entries }: LiteralService): string[] =>
   entries.filter(({ value }) => value === VALUE).map(({ id }) => id);
 
-const permitting = (): Promise<LiteralTenant> => literalTenant({ allowsDuplicates: true });
+const permitting = (): Promise<LiteralTenant> => startLiteralTenant({ allowsDuplicates: true });
 
 describe.each(KINDS)("console allow next to the deny of an %s", (kind) => {
   it("fails each run after a refresh", async () => {
@@ -79,7 +79,7 @@ it("keeps a console allow when the deny is renamed", async () => {
   );
   await old?.up(deny);
   tenant.service.add({ ...deny, list: "allow", id: "console" });
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await old?.refresh();
   expect((await renamed?.up(deny))?.failures[""]).toMatch(/id console.*adopt: true/s);
   expect(idsOf(tenant.service)).toContain("console");
@@ -94,7 +94,7 @@ describe.each(KINDS)("console deny next to the allow of an %s", (kind) => {
     const printed = async (work: () => Promise<unknown>): Promise<string> => {
       const before = tenant.provider.printed.length;
       await work();
-      return (await tenant.provider.printedSoFar()).slice(before).join("\n");
+      return (await tenant.provider.readPrintedLines()).slice(before).join("\n");
     };
     const named = /evil\.example.*doesn't define which of the two takes precedence/s;
     expect(await printed(() => resource.refresh())).toMatch(named);
@@ -154,13 +154,13 @@ describe.each(KINDS)("an %s that returns 404 but is still listed", (kind) => {
     expect(idsOf(tenant.service)).toHaveLength(1);
     tenant.service.answers404 = false;
     expect(await resource.up(declaring(kind, "deny"))).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toContain("deny evil.example");
-    expect(tenant.service.held()).not.toContain("allow evil.example");
+    expect(tenant.service.listContents()).toContain("deny evil.example");
+    expect(tenant.service.listContents()).not.toContain("allow evil.example");
   });
 });
 
 it("accepts a deleted entry as gone while it is still listed", async () => {
-  await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 4 });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 4 });
   const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
   await entry.up(allow);
   const [row] = tenant.service.entries;
@@ -173,7 +173,7 @@ it("accepts a deleted entry as gone while it is still listed", async () => {
 
 describe("two entries of one value in two spellings", () => {
   it.each(["one after the other", "at once"])("are both reported removed: %s", async (order) => {
-    await using tenant = await literalTenant({
+    await using tenant = await startLiteralTenant({
       allowsDuplicates: true,
       entries: ["evil.example", "Evil.example"].map((value) => ({ list: "allow", value })),
     });
@@ -183,15 +183,15 @@ describe("two entries of one value in two spellings", () => {
     await first?.up({ ...allow, value: "evil.example" });
     await second?.up({ ...allow, value: "Evil.example" });
     if (second?.properties !== undefined) Object.assign(second, { id: "row-2" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const before = tenant.provider.printed.length;
     if (order === "at once") await Promise.all([first?.destroy(), second?.destroy()]);
     else {
       await first?.destroy();
       await second?.destroy();
     }
-    const printed = (await tenant.provider.printedSoFar()).slice(before).join("\n");
-    expect(tenant.service.held()).toEqual([]);
+    const printed = (await tenant.provider.readPrintedLines()).slice(before).join("\n");
+    expect(tenant.service.listContents()).toEqual([]);
     expect(printed).not.toContain("already gone");
     expect(printed).not.toContain("API key");
   });
@@ -208,13 +208,13 @@ describe("value that changes its resource and its list at once", () => {
     const after = new ManagedResource(tenant, to, { name: "after", sharesRuns: true });
     const moved = to === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
     await before.up(from === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const refused = await after.up(moved);
     expect(refused.failures[""] + refused.reasons.join()).toContain("refresh the stack first");
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await before.refresh();
     expect(await after.up(moved)).toMatchObject({ outcome: "created" });
     await before.destroy();
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 });

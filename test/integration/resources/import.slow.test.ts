@@ -17,7 +17,7 @@ import {
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import { createRowHooks } from "../../support/intercept-rows";
-import { laggingLists } from "../../support/lagging-lists";
+import { createLaggingLists } from "../../support/lagging-lists";
 
 /** One provider process for a tenant, and the requests it sends. */
 interface Process extends AsyncDisposable {
@@ -174,7 +174,7 @@ describe("bulk import", () => {
   it.each(["deny:evil-0.example", "its id", "VIP-0@acme.example"])(
     "finds what the service lists late: %s",
     async (name) => {
-      const lists = laggingLists(0);
+      const lists = createLaggingLists(0);
       await using process = await processOn({ scenario: scenario(EVIL.slice(0, 2), 1), ...lists });
       const row = process.sandbox.allowDenyEntries("acme").find(({ value }) => value === evil(0));
       lists.hide("deny", 3);

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
-import { type LaggingLists, laggingLists } from "../../support/lagging-lists";
+import { createLaggingLists, type LaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import {
+  type ManagedSandboxTenant,
+  READ_BOTH_LISTS,
+  READ_VIPS,
+  startSandboxTenant,
+} from "../../support/sandbox-tenant";
 
 const mailbox = "yuki.sato@acme.example";
 const detected = "ruth.castellan@acme.example";
@@ -14,8 +19,8 @@ interface LaggingTenant extends ManagedSandboxTenant {
 
 /** Starts a tenant whose lists show each write only after this many reads. */
 async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Promise<LaggingTenant> {
-  const lists = laggingLists(staleReads);
-  const tenant = await sandboxTenant({
+  const lists = createLaggingLists(staleReads);
+  const tenant = await startSandboxTenant({
     ...options,
     intercept: async (request) => (await options.intercept?.(request)) ?? (await lists.intercept?.(request)),
     afterHandle: (request, response) =>
@@ -153,7 +158,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported, and the mailbox goes into state", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(aliased());
     const vip = new ManagedResource(tenant, "vipEmployee");
     const first = await vip.up({ email: alias, comment: "CFO" });
     expect(first.outcome).toBe("partial");
@@ -169,7 +174,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported without state when the mailbox is already a VIP", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(aliased());
     await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "By hand" });
     const vip = new ManagedResource(tenant, "vipEmployee");
     const { outcome, failures } = await vip.up({ email: alias });
@@ -179,7 +184,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("is reported as an alias when its mailbox is declared too", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(aliased());
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { [alias]: "CFO", [mailbox]: "CFO" } });
     expect(up.outcome).toBe("partial");
@@ -190,7 +195,7 @@ describe("alias of a primary mailbox", () => {
   });
 
   it("puts the mailbox into list state without ever excluding it", async () => {
-    await using tenant = await sandboxTenant(aliased());
+    await using tenant = await startSandboxTenant(aliased());
     const list = new ManagedResource(tenant, "vipList");
     const members = { [alias]: "CFO", "olivia.park@acme.example": "Counsel" };
     const held = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
@@ -207,7 +212,7 @@ describe("alias of a primary mailbox", () => {
 
   it("keeps the mailbox a VIP when the service echoes the alias", async () => {
     const echoed = aliased();
-    await using tenant = await sandboxTenant({
+    await using tenant = await startSandboxTenant({
       ...echoed,
       afterHandle: ({ method }, response) => {
         const { results } = (response.body ?? {}) as { results?: { already_vip?: string[] } };
@@ -233,7 +238,7 @@ describe("alias of a primary mailbox", () => {
   it("is distinguished from other aliases in the same request", async () => {
     const counsel = "counsel@acme.example";
     const aliases = { [alias]: mailbox, [counsel]: "lena.hartmann@acme.example" };
-    await using tenant = await sandboxTenant(aliased(aliases));
+    await using tenant = await startSandboxTenant(aliased(aliases));
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { [alias]: "", [counsel]: "" } });
     expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} instead of ${alias}`);

@@ -1,6 +1,6 @@
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /** A tenant with a managed allow/deny list. */
 export interface ListTenant extends AsyncDisposable {
@@ -9,7 +9,7 @@ export interface ListTenant extends AsyncDisposable {
 }
 
 export async function listTenant(options: SandboxOptions = {}): Promise<ListTenant> {
-  const tenant = await sandboxTenant(options);
+  const tenant = await startSandboxTenant(options);
   return {
     tenant,
     list: new ManagedResource(tenant, "allowDenyList"),

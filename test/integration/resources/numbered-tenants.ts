@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { textOf } from "../../support/request-text";
+import { readRequestText } from "../../support/request-text";
 
 /** An entry as stored by the service. */
 export interface NumberedEntry {
@@ -23,7 +23,7 @@ export class NumberedTenants implements AsyncDisposable {
   intercept: (method: string, url: string) => unknown = () => undefined;
   readonly #tenants = new Map<string, NumberedEntry[]>();
   readonly #server = createServer(async (request, response) => {
-    const text = await textOf(request);
+    const text = await readRequestText(request);
     if (text === undefined) return;
     const { method = "", url = "", headers } = request;
     this.#answer(method, url, String(headers["x-api-key"]), text === "" ? {} : JSON.parse(text), response);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 it("removes an entry missed by a read during a concurrent write", async () => {
   const target = "target.example";
@@ -17,7 +17,7 @@ it("removes an entry missed by a read during a concurrent write", async () => {
     }
     return { ...response, body };
   };
-  await using tenant = await sandboxTenant({ afterHandle: shift });
+  await using tenant = await startSandboxTenant({ afterHandle: shift });
   const list = new ManagedResource(tenant, "allowDenyList");
   const entries = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`evil-${at}.example`, "deny"]));
   expect((await list.up({ entries: { ...entries, [target]: "deny: INC-7" } })).outcome).toBe("created");

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { laggingLists } from "../../support/lagging-lists";
-import { type LiteralServiceOptions, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { createLaggingLists } from "../../support/lagging-lists";
+import { type LiteralServiceOptions, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * A run removes or moves a row, and the lists still show it to the next run, which declares the value again. That run
@@ -16,7 +16,7 @@ const ALLOW = "allow (risk accepted: a partner)";
 const mailbox = "yuki.sato@acme.example";
 
 const lagging = (options: LiteralServiceOptions = {}): Promise<LiteralTenant> =>
-  literalTenant({ allowsDuplicates: true, changesBehind: 3, ...options });
+  startLiteralTenant({ allowsDuplicates: true, changesBehind: 3, ...options });
 
 const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): ManagedResource =>
   new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns });
@@ -24,7 +24,7 @@ const entryOf = (tenant: LiteralTenant, name = "one", sharesRuns = false): Manag
 describe("entry removed by the previous run", () => {
   it("is created again, with real delays between reads", async () => {
     const options = { allowsDuplicates: true, changesBehind: 3 };
-    await using tenant = await literalTenant(options, { hasRealPauses: true });
+    await using tenant = await startLiteralTenant(options, { hasRealPauses: true });
     const entry = entryOf(tenant);
     await entry.up(deny);
     await entry.destroy();
@@ -51,7 +51,7 @@ describe("entry removed by the previous run", () => {
     await entry.up(allow);
     await entry.destroy();
     expect(await entry.up({ ...deny, adopt })).toMatchObject({ outcome: "created", printed: "" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 
   it.each([false, true])("is created in another scope on the other list; adopting: %s", async (adopt) => {
@@ -60,7 +60,7 @@ describe("entry removed by the previous run", () => {
     await entry.up({ ...allow, verdictScope: "graymail" });
     await entry.destroy();
     expect(await entry.up({ ...deny, adopt })).toMatchObject({ outcome: "created", printed: "" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 
   it("doesn't conflict with an allow", async () => {
@@ -84,7 +84,7 @@ it.each(["allowDenyEntry", "allowDenyList"] as const)(
     expect(await resource.up(kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } })).toMatchObject({
       outcome: "updated",
     });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   },
 );
 
@@ -101,7 +101,7 @@ describe("list entry removed by the previous run", () => {
     await list.up({ entries: { [VALUE]: before, ...other } });
     await list.up({ entries: other });
     expect(await list.up({ entries: { [VALUE]: after, ...other } })).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual(["deny evil.example", "deny worse.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example", "deny worse.example"]);
   });
 
   it("is created again by a list that adopts", async () => {
@@ -111,7 +111,7 @@ describe("list entry removed by the previous run", () => {
     await list.up({ entries: other });
     const up = await list.up({ entries: { [VALUE]: "deny", ...other }, adopt: true });
     expect(up).toMatchObject({ outcome: "updated", printed: "" });
-    expect(tenant.service.held()).toEqual(["deny evil.example", "deny worse.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example", "deny worse.example"]);
   });
 
   it.each(["allow", "deny"])("is moved back when only the %s list lags", async (name) => {
@@ -120,7 +120,7 @@ describe("list entry removed by the previous run", () => {
     await list.up({ entries: { [VALUE]: "deny" } });
     await list.up({ entries: { [VALUE]: ALLOW } });
     expect(await list.up({ entries: { [VALUE]: "deny" } })).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 });
 
@@ -137,15 +137,15 @@ describe.each([3, 99])("row moved by the previous run, on an allow list %i reads
       maxRemovalFraction: 1,
     });
     await list.up(declared(ALLOW));
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await list.up(declared("deny"));
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await list.refresh();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await list.up(declared("deny"));
-    expect(tenant.service.held()).toEqual(moved);
+    expect(tenant.service.listContents()).toEqual(moved);
     tenant.service.catchUp();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await list.refresh();
     expect(await list.up(declared("deny"))).toMatchObject({ outcome: "same" });
   });
@@ -156,7 +156,7 @@ describe.each([3, 99])("row moved by the previous run, on an allow list %i reads
     await list.up({ entries: { [VALUE]: ALLOW }, adopt: true });
     await list.up({ entries: { [VALUE]: "deny" }, adopt: true });
     await list.up({ entries: { [VALUE]: "deny", ...other }, adopt: true });
-    expect(tenant.service.held()).toEqual(moved);
+    expect(tenant.service.listContents()).toEqual(moved);
   });
 
   it("isn't removed by an entry that adopts", async () => {
@@ -166,14 +166,14 @@ describe.each([3, 99])("row moved by the previous run, on an allow list %i reads
       body: '{"list":"deny"}',
     });
     await entryOf(tenant).up({ ...deny, adopt: true });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 });
 
 describe("VIP removed by the previous run", () => {
   it.each(["vipEmployee", "vipList"] as const)("is added again by a %s", async (kind) => {
-    const lists = laggingLists(0);
-    await using tenant = await sandboxTenant({ ...lists });
+    const lists = createLaggingLists(0);
+    await using tenant = await startSandboxTenant({ ...lists });
     lists.sandbox = tenant.sandbox;
     const vip = new ManagedResource(tenant, kind);
     const args = kind === "vipList" ? { members: { [mailbox]: "CFO" } } : { email: mailbox, comment: "CFO" };
@@ -188,7 +188,7 @@ describe("VIP removed by the previous run", () => {
 describe("entry made in the console", () => {
   it("is adopted with one reread of the lists per run", async () => {
     const values = ["a.example", "b.example", "c.example"];
-    await using tenant = await literalTenant({ entries: values.map((value) => ({ list: "deny", value })) });
+    await using tenant = await startLiteralTenant({ entries: values.map((value) => ({ list: "deny", value })) });
     const entries = values.map((value) => entryOf(tenant, value, true));
     const ups = await Promise.all(entries.map((entry, at) => entry.up({ ...deny, value: values[at] })));
     expect(ups.map(({ outcome }) => outcome)).toEqual(["created", "created", "created"]);
@@ -196,7 +196,7 @@ describe("entry made in the console", () => {
   });
 
   it("is changed by an adopting resource without a reread", async () => {
-    await using tenant = await literalTenant({ entries: [{ ...deny, comment: "by hand" }] });
+    await using tenant = await startLiteralTenant({ entries: [{ ...deny, comment: "by hand" }] });
     expect(await entryOf(tenant).up({ ...deny, comment: "INC-7", adopt: true })).toMatchObject({
       outcome: "created",
     });
@@ -206,14 +206,14 @@ describe("entry made in the console", () => {
 
 describe.each(["allowDenyEntry", "allowDenyList"] as const)("404 to a deletion by %s", (kind) => {
   it("fails when the lists still show the row", async () => {
-    await using tenant = await literalTenant();
+    await using tenant = await startLiteralTenant();
     const args = kind === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
     const resource = new ManagedResource(tenant, kind, { name: "one", sharesRuns: true });
     const drifted = entryOf(tenant, "drifted", true);
     await resource.up(args);
     await drifted.up({ list: "deny", value: "gone.example" });
     tenant.service.entries.pop();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await drifted.refresh();
     tenant.service.answers404 = true;
     const { outcome, failures } = await resource.destroy();
@@ -221,6 +221,6 @@ describe.each(["allowDenyEntry", "allowDenyList"] as const)("404 to a deletion b
     expect(resource.properties).toBeDefined();
     tenant.service.answers404 = false;
     expect(await resource.destroy()).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual([]);
+    expect(tenant.service.listContents()).toEqual([]);
   });
 });

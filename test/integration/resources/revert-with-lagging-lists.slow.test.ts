@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { literalTenant } from "../../support/literal-service";
+import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 
@@ -28,7 +28,7 @@ const shown = ({ list, comment, verdict_scope }: { list: string; comment: string
 
 describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   it.each([false, true])("is reverted while lists lag; with a refresh: %s", async (refreshes) => {
-    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
     const rows = tenant.service.entries.map(shown);
@@ -39,7 +39,7 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
   });
 
   it("reports no drift while lists lag", async () => {
-    await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+    await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
     const resource = new ManagedResource(tenant, kind, { name: "one" });
     await resource.up(before);
     await resource.up(after);
@@ -49,16 +49,16 @@ describe.each(CHANGES)("%s", (_name, kind, before, after) => {
 });
 
 it("reverts a move through a renamed resource while lists lag", async () => {
-  await using tenant = await literalTenant({ allowsDuplicates: true, changesBehind: 3 });
+  await using tenant = await startLiteralTenant({ allowsDuplicates: true, changesBehind: 3 });
   const [one, other] = ["one", "other"].map(
     (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
   );
   await one?.up(of("allow"));
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await one?.up(of("deny"));
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await one?.refresh();
   expect(await other?.up(of("allow"))).toMatchObject({ outcome: "created" });
   await one?.destroy();
-  expect(tenant.service.held()).toEqual(["allow evil.example"]);
+  expect(tenant.service.listContents()).toEqual(["allow evil.example"]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type LiteralEntry, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { type LiteralEntry, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
 
 /*
@@ -22,7 +22,7 @@ function declaring(kind: (typeof KINDS)[number], list: "allow" | "deny", more: o
 }
 
 const permitting = (entries: readonly Partial<LiteralEntry>[] = []): Promise<LiteralTenant> =>
-  literalTenant({ allowsDuplicates: true, entries });
+  startLiteralTenant({ allowsDuplicates: true, entries });
 
 function resourceOf(tenant: LiteralTenant, kind: (typeof KINDS)[number] = "allowDenyEntry", name = "one") {
   return new ManagedResource(tenant, kind, { name, sharesRuns: true });
@@ -43,12 +43,12 @@ function removeByHand({ service }: LiteralTenant, id: string): void {
 async function printedDuring({ provider }: LiteralTenant, work: () => Promise<unknown>): Promise<string> {
   const before = provider.printed.length;
   await work();
-  return (await provider.printedSoFar()).slice(before).join("\n");
+  return (await provider.readPrintedLines()).slice(before).join("\n");
 }
 
 /** `pulumi up --refresh`: refreshes and updates in one provider process. */
 async function refreshAndUp(tenant: LiteralTenant, resource: ManagedResource, args: object) {
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await resource.refresh();
   return await resource.up(args as Record<string, unknown>);
 }
@@ -60,7 +60,7 @@ describe("`up --refresh` next to an unmanaged allow", () => {
     await entry.up(allow);
     for (const id of ["second", "third"]) tenant.service.add({ ...allow, id });
     tenant.service.undeletable.add("third");
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     expect(await entry.up(deny)).toMatchObject({ outcome: "failed" });
     tenant.service.undeletable.clear();
     for (const run of [1, 2]) {
@@ -92,7 +92,7 @@ describe("`up --refresh` next to an unmanaged allow", () => {
     const [own] = tenant.service.entries;
     Object.assign(own ?? {}, { list: "deny" });
     tenant.service.add({ ...allow, id: "console", verdict_scope: "graymail" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await old?.refresh();
     const up = await next?.up(deny);
     expect(up).toMatchObject({ outcome: "failed" });
@@ -105,13 +105,13 @@ describe("undeclared allow of another scope", () => {
     await using tenant = await permitting();
     const retained = resourceOf(tenant, "allowDenyEntry", "retained");
     await retained.up({ ...allow, verdictScope: "graymail" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await retained.refresh();
     const next = resourceOf(tenant, kind, "next");
     const up = await next.up(declaring(kind, "deny"));
     expect(up).toMatchObject({ outcome: "created", printed: expect.stringContaining("id row-1") });
-    expect(tenant.service.held()).toContain("deny evil.example");
-    expect(tenant.service.held()).not.toContain("allow evil.example");
+    expect(tenant.service.listContents()).toContain("deny evil.example");
+    expect(tenant.service.listContents()).not.toContain("allow evil.example");
   });
 
   it("is removed by another entry's move to the deny list", async () => {
@@ -119,11 +119,11 @@ describe("undeclared allow of another scope", () => {
     const [retained, moved] = ["retained", "moved"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await retained?.up({ ...allow, verdictScope: "graymail" });
     await moved?.up(allow);
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await retained?.refresh();
     await moved?.refresh();
     expect(await moved?.up(deny)).toMatchObject({ outcome: "updated" });
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
   });
 });
 
@@ -133,7 +133,7 @@ describe("second row of the same value", () => {
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "deny"));
     tenant.service.add({ ...deny, id: "console", created_by: "Mei Chen" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const printed = await printedDuring(tenant, () => resource.refresh());
     expect(printed).toMatch(/id console.*created by Mei Chen.*[Rr]emoving .* removes all of them/s);
     expect(printed).not.toContain("left as before");
@@ -148,7 +148,7 @@ describe("second row of the same value", () => {
     await resource.up(declaring(kind, "deny"));
     const [own = ""] = idsOf(tenant);
     tenant.service.add({ ...deny, id: "console" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const { printed } = await resource.destroy();
     expect(idsOf(tenant)).toEqual([]);
     expect(printed).toMatch(/existed 2 times; all of them are removed/);
@@ -162,7 +162,7 @@ describe("second row of the same value", () => {
     tenant.service.add({ ...deny, id: "console", comment: "by hand" });
     const up = await refreshAndUp(tenant, list, { entries: { "other.example": "deny" } });
     expect(up.outcome).toBe("updated");
-    expect(tenant.service.held()).toEqual(["deny other.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny other.example"]);
     expect(up.printed).toMatch(/existed 2 times; all of them are removed.*id console/);
   });
 
@@ -173,10 +173,10 @@ describe("second row of the same value", () => {
     const [own = ""] = idsOf(tenant);
     tenant.service.add({ ...deny, id: "console" });
     tenant.service.undeletable.add(failing === "own" ? own : failing);
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
     tenant.service.undeletable.clear();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const { outcome, printed } = await entry.destroy();
     expect([outcome, idsOf(tenant)]).toEqual(["updated", []]);
     expect(printed).not.toContain("in its place");
@@ -189,10 +189,10 @@ describe("second row of the same value", () => {
     tenant.service.hide(2);
     tenant.service.add({ ...deny, id: "console" });
     tenant.service.undeletable.add("console");
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     expect(await entry.destroy()).toMatchObject({ outcome: "failed" });
     tenant.service.undeletable.clear();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
     expect(idsOf(tenant)).toEqual([]);
   });
@@ -203,7 +203,7 @@ describe("second row of the same value", () => {
     await entry.up(deny);
     tenant.service.add({ ...deny, id: "console" });
     const { outcome, printed } = await refreshAndUp(tenant, entry, allow);
-    expect([outcome, tenant.service.held()]).toEqual(["updated", ["allow evil.example"]]);
+    expect([outcome, tenant.service.listContents()]).toEqual(["updated", ["allow evil.example"]]);
     expect(printed).toMatch(/Removed .*id console/);
   });
 
@@ -211,7 +211,7 @@ describe("second row of the same value", () => {
     await using tenant = await permitting([allow, { ...allow, id: "second" }]);
     const { outcome, printed } = await resourceOf(tenant).up({ ...deny, adopt: true });
     expect(outcome).toBe("created");
-    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
     expect(printed).not.toMatch(/left as before|in the console/);
     expect(printed).toMatch(/Removed .*id second/);
   });
@@ -229,12 +229,12 @@ describe("entry that a person deleted and recreated", () => {
     const [own = ""] = idsOf(tenant);
     removeByHand(tenant, own);
     tenant.service.add({ ...deny, id: "again", created_by: "Mei Chen", ...change });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const printed = await printedDuring(tenant, () => entry.refresh());
     expect(printed).toMatch(
       new RegExp(`id ${own}.*deleted.*id again.*created by Mei Chen.*[Rr]emoving .* deletes`, "s"),
     );
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     expect(await printedDuring(tenant, () => entry.refresh())).not.toContain("id again");
     expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
     expect(idsOf(tenant)).toEqual([]);
@@ -246,7 +246,7 @@ describe("entry that a person deleted and recreated", () => {
     await entry.up(deny);
     removeByHand(tenant, idsOf(tenant)[0] ?? "");
     tenant.service.add({ ...deny, id: "again" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const up = await entry.up({ ...deny, comment: "INC-7" });
     expect(up).toMatchObject({ outcome: "updated", printed: expect.stringContaining("id again") });
   });
@@ -259,7 +259,7 @@ describe("person's deny next to the allow of an entry that adopts", () => {
     await entry.up({ ...allow, adopt: true });
     const [own = ""] = idsOf(tenant);
     tenant.service.add({ ...deny, id: "console" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const up = await entry.up({ ...allow, adopt: true, comment: "INC-7" });
     expect(up).toMatchObject({ outcome: "updated", printed: expect.stringContaining("id console") });
     expect(idsOf(tenant)).toEqual([own, "console"]);
@@ -271,7 +271,7 @@ describe("person's deny next to the allow of an entry that adopts", () => {
     await old?.up({ ...allow, adopt: true });
     const [own = ""] = idsOf(tenant);
     tenant.service.add({ ...deny, id: "console" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await old?.refresh();
     await renamed?.up({ ...allow, adopt: true });
     await old?.destroy();
@@ -287,7 +287,7 @@ it("keeps a person's deny when the allow moves from a list to an entry", async (
   const [own = ""] = idsOf(tenant);
   tenant.service.add({ ...deny, id: "console" });
   for (const run of [1, 2]) {
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await list.refresh();
     if (run === 2) await entry.refresh();
     expect((await entry.up(allow)).outcome).toBe(run === 1 ? "created" : "same");
@@ -305,7 +305,7 @@ describe("row that the program declares during its removal", () => {
     await old?.up(deny);
     const [own = ""] = idsOf(tenant);
     for (const id of ["console", "third"]) tenant.service.add({ ...deny, id });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     let up: ReturnType<ManagedResource["up"]> | undefined;
     tenant.service.beforeDelete = async (id) => {
       if (id !== "console" || up !== undefined) return;
@@ -334,7 +334,7 @@ describe("scope that changes next to a duplicate", () => {
     await entry.up({ ...allow, verdictScope: from });
     const [own = ""] = idsOf(tenant);
     tenant.service.add({ ...allow, id: "console", verdict_scope: from });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const up = await entry.up({ ...allow, verdictScope: to });
     expect(up).toMatchObject({ outcome: "updated", printed: expect.stringMatching(/Removed .*id console/) });
     expect(tenant.service.entries).toMatchObject([{ id: own, verdict_scope: to }]);
@@ -352,7 +352,7 @@ describe("scope that changes next to a duplicate", () => {
       const duplicate = tenant.service.add({ ...deny, id: "console", comment });
       tenant.service.entries.sort((one, other) => Number(other === duplicate) - Number(one === duplicate));
       if (comment === "INC-7") tenant.service.entries.reverse();
-      await tenant.provider.nextRun();
+      await tenant.provider.startNextRun();
       const up = await list.up(declared(`${VALUE} (graymail)`));
       expect(up, up.reasons.join()).toMatchObject({
         outcome: "updated",
@@ -371,7 +371,7 @@ describe("messages", () => {
     const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await first?.up(deny);
     await second?.up({ ...deny, verdictScope: "graymail" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const printed = await printedDuring(tenant, async () => {
       await first?.destroy();
       await second?.destroy();
@@ -385,7 +385,7 @@ describe("messages", () => {
     const [first, second] = ["first", "second"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
     await first?.up(deny);
     await second?.up({ ...deny, verdictScope: "graymail" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await first?.refresh();
     await second?.refresh();
     const printed = await printedDuring(tenant, async () => {
@@ -404,13 +404,13 @@ describe("messages", () => {
     const own = tenant.service.entries.find(({ value }) => value === VALUE);
     Object.assign(own ?? {}, { list: "allow" });
     tenant.service.add({ ...deny, id: "console", verdict_scope: "graymail" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const printed = await printedDuring(tenant, async () => {
       await resource.refresh();
       await resource.up(declaring(kind, "deny"));
     });
     expect(printed).not.toContain("don't declare the allow");
-    expect(tenant.service.held()).not.toContain("allow evil.example");
+    expect(tenant.service.listContents()).not.toContain("allow evil.example");
   });
 
   it.each(KINDS)("don't advise removing an allow that %s moves to the deny list", async (kind) => {
@@ -418,13 +418,13 @@ describe("messages", () => {
     const resource = resourceOf(tenant, kind);
     await resource.up(declaring(kind, "allow"));
     tenant.service.add({ ...deny, id: "console" });
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     await resource.refresh();
-    await tenant.provider.nextRun();
+    await tenant.provider.startNextRun();
     const { outcome, printed } = await resource.up(declaring(kind, "deny"));
     expect(outcome).toBe("updated");
     expect(printed).not.toContain("don't declare the allow");
-    expect(tenant.service.held()).not.toContain("allow evil.example");
+    expect(tenant.service.listContents()).not.toContain("allow evil.example");
   });
 });
 
@@ -434,7 +434,7 @@ it("reports a person's deny when the allow is renamed", async () => {
   await old?.up(allow);
   const [own = ""] = idsOf(tenant);
   tenant.service.add({ ...deny, id: "console" });
-  await tenant.provider.nextRun();
+  await tenant.provider.startNextRun();
   await old?.refresh();
   const up = await renamed?.up(allow);
   expect(up).toMatchObject({ outcome: "created", printed: expect.stringContaining("id console") });
@@ -448,5 +448,5 @@ it("reports that one of two equal concurrent resources adopted a row", async () 
   const resources = ["one", "other"].map((name) => resourceOf(tenant, "allowDenyEntry", name));
   const printed = await printedDuring(tenant, () => Promise.all(resources.map((one) => one.up(deny))));
   expect(printed.split("\n").filter((line) => line.includes("Adopted"))).toHaveLength(1);
-  expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 
 const MOST = 35;
 
@@ -12,7 +12,7 @@ const list = (count: number) =>
 async function whole(respond: (request: ServiceRequest, writes: number) => boolean) {
   let down = 0;
   let writes = 0;
-  const tenant = await sandboxTenant({
+  const tenant = await startSandboxTenant({
     intercept(request) {
       if (respond(request, writes)) {
         if (request.method !== "GET") writes += 1;
@@ -26,7 +26,7 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
   const failures: string[] = [];
   const create = async (kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee", args: Record<string, unknown>) => {
     await provider
-      .resource(kind)
+      .getResource(kind)
       .declare(args)
       .catch((error: Error & { reasons?: readonly string[] }) => {
         failures.push([error.message, ...(error.reasons ?? [])].join("\n"));

@@ -5,8 +5,8 @@ import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix, timeLimit } from "../../support/scale";
-import { holdsOf } from "../../support/tenant-content";
+import { getTimeLimit, selectCases } from "../../support/scale";
+import { formatSubjectRows } from "../../support/tenant-content";
 import { Interleaving } from "./interleaving";
 
 /*
@@ -238,7 +238,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-it.each(matrix("two-stacks", SEEDS, [1]))(
+it.each(selectCases("two-stacks", SEEDS, [1]))(
   "converges two concurrent stacks to one declared state (order %i)",
   async (seed) => {
     const sandbox = await startSandbox({ scenario: "empty" });
@@ -255,7 +255,7 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
       STACKS.map(async (name) => {
         const stack = stacks[name] as Stack;
         stack.proxy.hooks = { beforeForward: () => order.gate(name), afterCommit: () => order.gate(name) };
-        await stack.provider.nextRun();
+        await stack.provider.startNextRun();
         const outcome = await stack.up(({ now }) => now[name]).finally(() => order.leave(name));
         stack.proxy.hooks = {};
         return outcome;
@@ -265,7 +265,7 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
     for (const { what, subject, holds, fails } of subjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);
-      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(holdsOf(sandbox, subject));
+      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
       if (fails === undefined) expect.soft(failed, what).toEqual([]);
       else expect.soft(failed.length, what).toBeLessThan(2);
       for (const { failures } of failed as Up[]) {
@@ -276,10 +276,10 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
     // With the other stack idle, each stack applies its declaration or is refused again.
     for (const [at, name] of STACKS.entries()) {
       const stack = stacks[name] as Stack;
-      await stack.provider.nextRun();
+      await stack.provider.startNextRun();
       await stack.refresh();
       await stack.up(({ now }) => now[name]);
-      await stack.provider.nextRun();
+      await stack.provider.startNextRun();
       stack.proxy.requests.length = 0;
       const again = await stack.up(({ now }) => now[name]);
       expect(stack.proxy.requests.filter(({ method }) => method !== "GET")).toEqual([]);
@@ -287,9 +287,9 @@ it.each(matrix("two-stacks", SEEDS, [1]))(
         const up = again.get(subject);
         if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
         expect.soft(up?.outcome, `${what}, again`).toBe("same");
-        expect.soft(holdsOf(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
+        expect.soft(formatSubjectRows(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
       }
     }
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );

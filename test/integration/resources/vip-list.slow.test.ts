@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import { type ManagedSandboxTenant, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+import { type ManagedSandboxTenant, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
 const person = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
 const many = (count: number, comment = "Board"): Record<string, string> =>
@@ -32,7 +32,7 @@ function bigCompany(count: number): Scenario {
 }
 
 async function listTenant(count: number, options: SandboxOptions = {}) {
-  const tenant = await sandboxTenant({ scenario: bigCompany(count), ...options });
+  const tenant = await startSandboxTenant({ scenario: bigCompany(count), ...options });
   return {
     tenant,
     list: new ManagedResource(tenant, "vipList"),
@@ -210,7 +210,7 @@ describe("existing VIPs and exclusions", () => {
   });
 
   it("accept a comment when auto-detected", async () => {
-    await using tenant = await sandboxTenant();
+    await using tenant = await startSandboxTenant();
     const list = new ManagedResource(tenant, "vipList");
     const up = await list.up({ members: { "ruth.castellan@acme.example": "Chief executive" } });
     expect(up.outcome).toBe("created");

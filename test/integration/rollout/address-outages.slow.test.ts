@@ -14,7 +14,7 @@ import { AddressHealth } from "../../../provider/rollout/probing/address-health"
 import { createProbe, type RequestContext } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { quoteShellWord } from "../../../provider/settings/shell-word";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 
 /*
  * Rollouts over service addresses that are down in different ways: real servers on loopback, with a record of the
@@ -310,8 +310,8 @@ describe("a threat health check", () => {
     };
     const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [
-      ...named("s", 40).map((name) => changed(target(name, {}, { baseUrl: silent.url }))),
-      changed(target("l", {}, { baseUrl: living.url })),
+      ...named("s", 40).map((name) => changed(buildTarget(name, {}, { baseUrl: silent.url }))),
+      changed(buildTarget("l", {}, { baseUrl: living.url })),
     ];
     const found = await checkHealth(
       {

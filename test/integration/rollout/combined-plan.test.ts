@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { breakoutsIn } from "../../support/markdown-breakouts";
+import { findBreakouts } from "../../support/markdown-breakouts";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { NAMES, PlannedFleet } from "./plan-fleet";
 
@@ -38,7 +38,7 @@ describe.skipIf(!hasShell)("a rollout plan for a pull request", () => {
     expect(text).toMatch(/- \*\*Mail:\*\* \*\*\d+ threats? in 30 days, \d+ malicious/);
     expect(text).toContain("- **Approval:** ticket `INC-9`\n- **Declared:** `settings/t6.yaml:4`\n");
     expect(text).toContain("`evil.example`<br>domain, in 7 of 8 tenants: group 1 | `Phishing` | ticket `INC-7`");
-    expect(breakoutsIn(text)).toEqual([]);
+    expect(findBreakouts(text)).toEqual([]);
     // Three lists for each of eight tenants; for five of them the lists again, a page of threats and a page of reports.
     expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 5 * 5);
     const mail = fleet.sandbox.requests.filter(({ path }) => path.endsWith("/threats"));

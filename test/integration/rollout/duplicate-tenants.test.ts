@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 import { hasShell } from "../engine-setup/fake-toolchain";
 import { PlannedFleet } from "./plan-fleet";
 
@@ -56,11 +56,11 @@ describe("commands that read a fleet", () => {
         name: "fleet",
         tenants: [
           {
-            ...tenantWith("acme", [...HELD, entry("allow", "hidden.example")]),
-            employees: [chiefOf("acme.example")],
+            ...buildTenant("acme", [...HELD, entry("allow", "hidden.example")]),
+            employees: [buildExecutive("acme.example")],
           },
-          { ...tenantWith("globex", HELD), employees: [chiefOf("globex.example")] },
-          { ...tenantWith("hooli", HELD), employees: [chiefOf("hooli.example")] },
+          { ...buildTenant("globex", HELD), employees: [buildExecutive("globex.example")] },
+          { ...buildTenant("hooli", HELD), employees: [buildExecutive("hooli.example")] },
         ],
       },
     });

@@ -17,7 +17,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import { formatHistoryJson } from "../../../provider/rollout/model/history-schema";
 import { RolloutCommands } from "../../../provider/rollout/model/rollout-commands";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createAddition, writeRollout } from "../../support/rollout-fixtures";
 import { createTarget } from "../../support/rollout-target";
 
@@ -215,7 +215,7 @@ it("sanitizes hostile text in every output format", async () => {
     formatHistoryJson(shown),
     formatHistoryJson(difference),
   ];
-  for (const text of texts) expect(commandsIn(text)).toEqual([]);
+  for (const text of texts) expect(findTerminalCommands(text)).toEqual([]);
   expect(renderPageText(buildRolloutPage(shown))).toContain("ticket INC-7");
   expect(isValid("rollout-history.schema.json", formatHistoryJson(history))).toBe(true);
   expect(isValid("rollout-show.schema.json", formatHistoryJson(shown))).toBe(true);

@@ -13,7 +13,7 @@ import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-reco
 import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
 import { LocalQueue } from "../../../provider/rollout/queue/local-queue";
 import { createTarget } from "../../support/rollout-target";
-import { getPropertyOptions, timeLimit } from "../../support/scale";
+import { getPropertyOptions, getTimeLimit } from "../../support/scale";
 import { runReadyTasks } from "../../support/virtual-time";
 import { FailingDatabase, type FailureWindow } from "./failing-database";
 
@@ -186,7 +186,7 @@ it(
     // Most journal failures end in a report. Each story draws its own failure, so of 40 stories far more than a few do.
     if (storyOptions.numRuns > 1) expect(ends.told).toBeGreaterThan(storyOptions.numRuns / 8);
   },
-  timeLimit(1_200_000),
+  getTimeLimit(1_200_000),
 );
 
 async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {

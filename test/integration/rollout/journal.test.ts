@@ -11,7 +11,7 @@ import { Journal } from "../../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { STATEMENTS } from "../../bench/rollout-simulation";
 import { CrashingDatabase } from "../../support/crashing-database";
-import { arbitraryOperations, expectConsistent, JournalModelTest } from "../../support/journal-story";
+import { expectConsistent, generateOperations, JournalModelTest } from "../../support/journal-story";
 import { createTarget } from "../../support/rollout-target";
 import { getPropertyOptions } from "../../support/scale";
 
@@ -25,7 +25,7 @@ it("matches its model after every operation and crash", async () => {
   let count = 0;
   let crashes = 0;
   await fc.assert(
-    fc.asyncProperty(arbitraryOperations(), async (all) => {
+    fc.asyncProperty(generateOperations(), async (all) => {
       const file = join(directory, `story-${count++}.sqlite`);
       const story = await JournalModelTest.begin(async () => await openSqlite(file), `https://${count}.example`);
       try {

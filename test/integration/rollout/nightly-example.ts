@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { COMMAND } from "../../support/command-process";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "../../support/github/workflow-run";
-import { goTool } from "../../support/go-tool";
+import { buildGoTool } from "../../support/go-tool";
 import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
 const EXAMPLE = "examples/rollout";
@@ -61,7 +61,7 @@ export class NightlyExample implements AsyncDisposable {
         .replaceAll("/run/secrets/tenants", join(top, "keys"));
       await writeFile(join(example.repository, file), own);
     }
-    const gojq = await goTool("github.com/itchyny/gojq", "gojq");
+    const gojq = await buildGoTool("github.com/itchyny/gojq", "gojq");
     const email = `echo "$@" >> "$CALLS"\ncase "$*" in *--only-expired*|*"--revert-drift"*) exit "\${ROLLOUT_ENDS:-0}" ;; esac\nexec node '${COMMAND}' "$@"`;
     const commands = {
       npm: "exit 0",

@@ -11,10 +11,10 @@ import type { JobRun } from "../../support/github/workflow-run";
 import { runStep } from "../../support/github/workflow-run";
 import { type Hook, startHook } from "../../support/hook";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { buildConsoleEntry as entry, buildTenant as tenant } from "../../support/scenario-tenant";
 import { SmallGitLab } from "../../support/small-gitlab";
 import { createTestDirectory } from "../../support/test-directory";
-import { missingZizmor, zizmor } from "../../support/zizmor";
+import { missingZizmor, runZizmor } from "../../support/zizmor";
 import { NightlyExample } from "./nightly-example";
 
 /*
@@ -233,7 +233,7 @@ it("runs every step on Kubernetes even if one fails", async () => {
 it.skipIf(missingZizmor)(`has no workflow with a zizmor finding ${missingZizmor ?? ""}`, async () => {
   using directory = createTestDirectory();
   await cp("examples/rollout/.github", join(directory.path, ".github"), { recursive: true });
-  expect(await zizmor(directory.path)).toEqual([]);
+  expect(await runZizmor(directory.path)).toEqual([]);
 });
 
 interface Container {

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
-import { chiefOf } from "../../support/two-tenants";
+import { buildConsoleEntry, buildTenant } from "../../support/scenario-tenant";
+import { buildExecutive } from "../../support/two-tenants";
 import { FakeToolchain } from "../engine-setup/fake-toolchain";
 
 export const NAMES = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "held"] as const;
@@ -29,8 +29,8 @@ export class PlannedFleet implements AsyncDisposable {
       scenario: {
         name: "mail",
         tenants: NAMES.map((name) => ({
-          ...tenantWith(name, name === "held" ? [clickedEntry("deny", "evil.example", "Phishing")] : []),
-          employees: [chiefOf("fleet.example", `ceo-${name}`)],
+          ...buildTenant(name, name === "held" ? [buildConsoleEntry("deny", "evil.example", "Phishing")] : []),
+          employees: [buildExecutive("fleet.example", `ceo-${name}`)],
           threats: name === "t6" ? 300 : 0,
         })),
       },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, createCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { FakeToolchain, hasShell } from "../engine-setup/fake-toolchain";
 
 /* The output of `email-security rollout` for a plan with many changes at many tenants, one of them dangerous. */
@@ -21,7 +21,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
     sandbox = await startSandbox({
       scenario: {
         name: "long",
-        tenants: NAMES.map((name) => tenantWith(name, [entry("deny", "turned.example")])),
+        tenants: NAMES.map((name) => buildTenant(name, [entry("deny", "turned.example")])),
       },
     });
     toolchain = new FakeToolchain();

@@ -60,7 +60,7 @@ describe("a PostgreSQL journal whose server goes away", () => {
 describe("a PostgreSQL server for tests", () => {
   it("stops with the process that started it", async () => {
     const server = await startPostgres();
-    const directory = await server.sql("select current_setting('unix_socket_directories')");
+    const directory = await server.runSql("select current_setting('unix_socket_directories')");
     const [pid] = (await readFile(join(directory, "data", "postmaster.pid"), "utf8")).split("\n");
     expect(isRunning(Number(pid))).toBe(true);
     server.abandon();

@@ -10,7 +10,7 @@ import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
 import { AddressLimiter, TOKEN_GRACE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
 import { type RateLimitServer, startRateLimitServer } from "../../../provider/rollout/rate-limit/rate-limit-server";
 import { getRateLimiter, STALE_TOKEN_MS } from "../../../provider/tenant/rate-limit-client";
-import { sandboxTenant } from "../../support/sandbox-tenant";
+import { startSandboxTenant } from "../../support/sandbox-tenant";
 import { always, json } from "../client/service";
 import { countingService, nobody, startCoordinator, startTenant } from "./rate-limit-processes";
 
@@ -64,8 +64,8 @@ describe("one address with two rate limit servers", () => {
 describe("the provider process", () => {
   it("sends nothing without a token", async () => {
     await using server = await startTokenServer();
-    await using acme = await sandboxTenant({}, environmentFor(server));
-    const declare = (value: string) => acme.provider.resource("allowDenyEntry").declare({ list: "deny", value });
+    await using acme = await startSandboxTenant({}, environmentFor(server));
+    const declare = (value: string) => acme.provider.getResource("allowDenyEntry").declare({ list: "deny", value });
     await declare("one.example");
     expect(acme.writes()).toHaveLength(1);
     server.over.add("token");

@@ -5,9 +5,9 @@ import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { resolveStateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { openFleetJournal } from "../../support/rollout-fixtures";
-import { tenantWith } from "../../support/scenario-tenant";
+import { buildTenant } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `email-security rollout skip`, and the commands that report skipped tenants, through the real command. */
@@ -19,7 +19,7 @@ let id: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
-    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
+    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => buildTenant(name, [])) },
   });
   directory = createTestDirectory({
     "tenants.yaml": `version: 1
@@ -105,7 +105,7 @@ it("shows skipped tenants in every command until they are unskipped", async () =
   for (const { stdout, stderr } of [skipped, ...looked]) {
     expect(stdout).toMatch(/acme.*since/);
     expect(stdout).not.toContain("another");
-    expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
+    expect(findTerminalCommands(`${stdout}${stderr}`)).toEqual([]);
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
   expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m);

@@ -30,7 +30,7 @@ it("rejects a skip without a reason or a known tenant", async () => {
   });
   const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
   const backend = resolveStateBackend(environment, files.path).fingerprint;
-  await using fleet = await SkippingFleet.on(await open());
+  await using fleet = await SkippingFleet.open(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({
     ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },
@@ -72,7 +72,7 @@ it("prefers the declared tenant of a name to a former one", async () => {
     `version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: { stack: ${stack} } }\n`;
   using files = createTestDirectory({ "tenants.yaml": tenantsFile("acme") });
   const environment = { PULUMI_BACKEND_URL: `file://${files.path}` };
-  await using fleet = await SkippingFleet.on(await open());
+  await using fleet = await SkippingFleet.open(await open());
   const { journal } = fleet;
   const request = (...names: string[]) => ({
     ...{ file: files.at("tenants.yaml"), names, environment, nowMs: fleet.now() },

@@ -11,9 +11,9 @@ import type { TenantIdentity } from "../../../provider/settings/tenant-identity"
 import { type CliResult, runCli } from "../../support/cli";
 import { click } from "../../support/console";
 import { type FleetJournal, openFleetJournal } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
-import { chiefOf } from "../../support/two-tenants";
+import { buildExecutive } from "../../support/two-tenants";
 
 /* Wrong keys of tenants with the same entries and no VIPs: only the journal can distinguish them. */
 
@@ -68,11 +68,11 @@ class RememberedFleet implements AsyncDisposable {
       scenario: {
         name: "fleet",
         tenants: SERVICE.map((name) => ({
-          ...tenantWith(
+          ...buildTenant(
             name,
             name === "recent" ? [] : [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])],
           ),
-          employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
+          employees: hasPeople ? [buildExecutive(`${name}.example`)] : [],
         })),
       },
     });

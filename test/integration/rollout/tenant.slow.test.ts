@@ -7,7 +7,7 @@ import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
 import { writeRollout } from "../../support/rollout-fixtures";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createSettingsRepository, type SettingsRepository } from "../../support/settings-repository";
 
 /* `tenant add` and `tenant remove`: git, refusals, and baselines with their own rules. */
@@ -26,10 +26,10 @@ beforeAll(async () => {
     scenario: {
       name: "coming",
       tenants: [
-        { ...tenantWith("acme", []), ...vip("acme") },
-        { ...tenantWith("hooli", [entry("deny", "evil.example")]), ...vip("hooli") },
-        tenantWith("nobodys", many),
-        tenantWith("empty", []),
+        { ...buildTenant("acme", []), ...vip("acme") },
+        { ...buildTenant("hooli", [entry("deny", "evil.example")]), ...vip("hooli") },
+        buildTenant("nobodys", many),
+        buildTenant("empty", []),
       ],
     },
   });

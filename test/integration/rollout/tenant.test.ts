@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CliResult, runCli } from "../../support/cli";
-import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { buildTenant, buildConsoleEntry as entry } from "../../support/scenario-tenant";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 /* `tenant add` and `tenant remove`, through the real command, over the sandbox. */
@@ -44,9 +44,9 @@ beforeAll(async () => {
     scenario: {
       name: "coming",
       tenants: [
-        tenantWith("acme", []),
+        buildTenant("acme", []),
         {
-          ...tenantWith("hooli", [
+          ...buildTenant("hooli", [
             entry("deny", "evil.example", "Phishing"),
             entry("deny", "other.example", "theirs"),
             entry("allow", "partner.example"),

@@ -17,18 +17,18 @@ describe.concurrent("a worker of a distributed rollout", () => {
     const ended = rollout.conducted();
     const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
     await using still = worker("still");
-    await still.heard("began");
+    await still.waitForEvent("began");
     await using quick = worker("quick");
-    await quick.heard("ready");
-    still.signal("SIGSTOP");
-    await quick.heard("began");
-    still.signal("SIGCONT");
-    expect(await still.heard("lost")).toMatchObject({
+    await quick.waitForEvent("ready");
+    still.sendSignal("SIGSTOP");
+    await quick.waitForEvent("began");
+    still.sendSignal("SIGCONT");
+    expect(await still.waitForEvent("lost")).toMatchObject({
       tenant: "one-0-0",
       attempt: 1,
       why: expect.stringContaining("The lease is lost"),
     });
-    await still.heard("too late");
+    await still.waitForEvent("too late");
     quick.tell("end jobs");
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
@@ -47,14 +47,14 @@ describe.concurrent("a worker of a distributed rollout", () => {
       concurrency: 1,
       jobMs: 3_600_000,
     });
-    await worker.heard("began");
+    await worker.waitForEvent("began");
     await postgres.stop();
-    expect(await worker.heard("lost")).toMatchObject({
+    expect(await worker.waitForEvent("lost")).toMatchObject({
       why: expect.stringContaining("not respond in time"),
     });
     await postgres.start();
     // The worker's own late result counts, since no other worker has started the tenant.
-    await worker.heard("finished");
+    await worker.waitForEvent("finished");
     expect(await ended).toBe("done");
   });
 });
@@ -69,25 +69,25 @@ describe.concurrent("a host cut off from the database", () => {
     const ended = rollout.conducted();
     const settings = {
       name: "far",
-      url: postgres.urlOf(address),
+      url: postgres.getUrl(address),
       concurrency: 1,
       jobMs: 3_600_000,
       holds: "the rollout",
     };
     await using far = new RolloutWorker(settings, inside);
-    await far.heard("held");
-    await far.heard("began");
+    await far.waitForEvent("held");
+    await far.waitForEvent("began");
     expect(await rollout.journal.database.lock("the rollout", () => {})).toBeUndefined();
     await cut();
 
     await using near = new RolloutWorker({ name: "near", url: postgres.url, concurrency: 1, jobMs: 0 });
     while ((await rollout.journal.database.lock("the rollout", () => {})) === undefined) await sleep(100);
     const heldAt = getMonotonicMs();
-    const began = await near.heard("began");
-    const holdLost = await far.heard("hold lost");
+    const began = await near.waitForEvent("began");
+    const holdLost = await far.waitForEvent("hold lost");
     expect(holdLost).toMatchObject({ why: expect.stringContaining("not respond for ten seconds") });
     expect(holdLost.at).toBeLessThanOrEqual(heldAt);
-    expect((await far.heard("lost")).at).toBeLessThanOrEqual(began.at);
+    expect((await far.waitForEvent("lost")).at).toBeLessThanOrEqual(began.at);
     expect(await ended).toBe("done");
     expect(await rollout.journal.listTenants(rollout.id)).toMatchObject([
       { state: "done", attempt: 2, worker: "near" },
@@ -110,20 +110,20 @@ describe.concurrent("the job queue", () => {
     const ended = rollout.conducted();
     const worker = (name: string) => new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
     await using polite = worker("polite");
-    await polite.heard("began", 2);
+    await polite.waitForEvent("began", 2);
     polite.tell("stop");
     await sleep(300);
     polite.tell("end jobs");
-    await polite.gone();
+    await polite.waitForExit();
     expect(polite.events.map(({ kind }) => kind)).toEqual(["ready", "began", "began", "finished", "finished"]);
 
     await using hasty = worker("hasty");
-    await hasty.heard("began", 2);
+    await hasty.waitForEvent("began", 2);
     await using heir = worker("heir");
-    await heir.heard("ready");
+    await heir.waitForEvent("ready");
     hasty.tell("abort");
-    await heir.heard("began", 2);
-    await hasty.gone();
+    await heir.waitForEvent("began", 2);
+    await hasty.waitForExit();
     heir.tell("end jobs");
     expect(await ended).toBe("done");
     const workers = (await rollout.journal.listTenants(rollout.id)).map(({ attempt, worker }) => [attempt, worker]);

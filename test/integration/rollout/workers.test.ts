@@ -22,13 +22,13 @@ describe("a distributed rollout", () => {
     await using second = worker("second");
     await using _third = worker("third");
 
-    await first.heard("finished", 3);
-    await first.heard("began", 4);
-    first.signal("SIGKILL");
-    await first.gone();
+    await first.waitForEvent("finished", 3);
+    await first.waitForEvent("began", 4);
+    first.sendSignal("SIGKILL");
+    await first.waitForExit();
     const orphans = underWay(first.events);
     expect(orphans.length).toBeGreaterThan(0);
-    await second.heard("finished", 5);
+    await second.waitForEvent("finished", 5);
     await postgres.restart("crash");
     expect(await Promise.all(ended)).toEqual(["done", "done"]);
 

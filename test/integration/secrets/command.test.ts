@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory } from "../../support/test-directory";
 import { unwrapError } from "../../support/unwrap-error";
 
@@ -25,18 +25,18 @@ test.each<[string, ...string[]]>([
 ])("escapes %s in an error", async (_name, ...args) => {
   const output = await email("sandbox", ...args);
   expect(output).toContain("error:");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes an unknown command in an error", async () => {
   const output = await email(LINES);
   expect(output).toContain("error:");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });
 
 test("escapes a file name in an error", async () => {
   using directory = createTestDirectory();
   const output = await email("sandbox", "--data", join(directory.path, LINES, "file"));
   expect(output).toContain("can't be opened");
-  expect(commandsIn(output)).toEqual([]);
+  expect(findTerminalCommands(output)).toEqual([]);
 });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { type Sandbox, type ServiceRequest, type ServiceResponse, startSandbox } from "../../../provider/sandbox";
-import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
 import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { matrix } from "../../support/scale";
+import { selectCases } from "../../support/scale";
 
 /*
  * Any declared or received text that reaches the terminal: the failures of a check, error messages, output of the
@@ -21,14 +21,14 @@ const SENDABLE = ALL.filter((text) => text.isWellFormed());
  * One test each would take a minute, so all run at once: on one line, on several lines, and at the start for text that
  * only matters there.
  */
-const TOGETHER = matrix("hostile-text", Object.entries(HOSTILE), [
+const TOGETHER = selectCases("hostile-text", Object.entries(HOSTILE), [
   ["in a line", ALL.join(" ")],
   ["in lines", ALL.join("\n")],
   ["at the start", "::add-mask::x"],
 ]);
 
 /** Texts that a terminal, the engine or a pipeline would interpret. */
-const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).length > 0);
+const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => findTerminalCommands(text).length > 0);
 
 let answer: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse | undefined;
 let sandbox: Sandbox;
@@ -55,7 +55,7 @@ afterAll(async () => {
 /** Asserts that nothing in it is interpreted where it is printed. */
 function expectNothingButText(shown: unknown): void {
   const text = typeof shown === "string" ? shown : stringsIn(shown).join("\n");
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
 }
 
 function stringsIn(value: unknown): string[] {
@@ -107,7 +107,7 @@ describe("check", () => {
   test.each(Object.entries(ARGUMENTS))("escapes hostile text in the problems of %s", async (handler, make) => {
     for (const text of SENDABLE) {
       for (const args of make(text)) {
-        const { failures } = await provider.resource(handler as HandlerName).check(args);
+        const { failures } = await provider.getResource(handler as HandlerName).check(args);
         expectNothingButText(failures);
         for (const property of Object.keys(failures)) {
           // The engine prints a property's value next to its failure, unescaped.
@@ -121,7 +121,7 @@ describe("check", () => {
     "rejects a comment that contains %s, and shows where",
     async (_name, text) => {
       const of = async (handler: HandlerName, args: ResourceProperties) =>
-        (await provider.resource(handler).check(args)).failures;
+        (await provider.getResource(handler).check(args)).failures;
       const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
       const allFailures = [
         await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
@@ -140,7 +140,7 @@ describe("check", () => {
   test("accepts a comment with line breaks, markup and any script", async () => {
     const comment = `a\r\n\tb\n<script>alert(1)</script> ![](http://x) =SUM(A1) ::1 می\u200cخواهم 👨\u200d👩\u200d👧 # ## x [y]`;
     const { failures } = await provider
-      .resource("allowDenyEntry")
+      .getResource("allowDenyEntry")
       .check({ list: "deny", value: "fine.example", comment });
     expect(failures).toEqual({});
   });
@@ -169,10 +169,10 @@ function poisoned({ status, body }: ServiceResponse, text: string): ServiceRespo
 describe("hostile text from the service", () => {
   test.each(TOGETHER)("is escaped in output and state: %s", async (name, text) => {
     // Uses a new process, since one that has seen only failures stops sending requests.
-    await provider.nextRun();
+    await provider.startNextRun();
     const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
-    const entry = provider.resource("allowDenyEntry");
-    const vip = provider.resource("vipEmployee");
+    const entry = provider.getResource("allowDenyEntry");
+    const vip = provider.getResource("vipEmployee");
     const shown: unknown[] = [];
     const attempt = async (work: () => Promise<unknown>): Promise<void> => {
       try {
@@ -194,15 +194,15 @@ describe("hostile text from the service", () => {
     await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
     await attempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
     // Uses another process, which reads the lists itself.
-    await provider.nextRun();
+    await provider.startNextRun();
     const old = { ...inputs, entryId: row?.id };
-    await attempt(() => provider.resource("allowDenyEntry").read("id", old));
+    await attempt(() => provider.getResource("allowDenyEntry").read("id", old));
     const unmanaged = { mode: "exclusive", entries: {}, members: {} };
-    await attempt(() => provider.resource("allowDenyList").read("allow-deny-list", unmanaged));
-    await attempt(() => provider.resource("vipList").read("vip-list", unmanaged));
+    await attempt(() => provider.getResource("allowDenyList").read("allow-deny-list", unmanaged));
+    await attempt(() => provider.getResource("vipList").read("vip-list", unmanaged));
     answer = () => ({ status: 400, body: { error: text, not_in_org: [text] } });
-    await attempt(() => provider.resource("allowDenyEntry").delete("id", old));
-    await attempt(() => provider.resource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
+    await attempt(() => provider.getResource("allowDenyEntry").delete("id", old));
+    await attempt(() => provider.getResource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
 
     expectNothingButText(shown.map(withoutEntryId));
     expect(shown.length).toBeGreaterThanOrEqual(9);
@@ -228,12 +228,12 @@ describe("hostile text from the service", () => {
         body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
       };
     };
-    await provider.nextRun();
+    await provider.startNextRun();
     const before = provider.printed.length;
     const entries = await provider
-      .resource("allowDenyList")
+      .getResource("allowDenyList")
       .read("allow-deny-list", { mode: "exclusive", entries: {} });
-    const vips = await provider.resource("vipList").read("vip-list", { mode: "exclusive", members: {} });
+    const vips = await provider.getResource("vipList").read("vip-list", { mode: "exclusive", members: {} });
     expect(Object.keys(entries?.properties["entries"] as object)).toHaveLength(2 * some.length);
     expect(Object.keys(vips?.properties["members"] as object).length).toBeGreaterThanOrEqual(COMMANDS.length);
     expectNothingButText([entries, vips]);
@@ -243,19 +243,21 @@ describe("hostile text from the service", () => {
       ["vipList", vips],
     ] as const) {
       const content = handler === "vipList" ? { members: {} } : { entries: {} };
-      const { failures } = await provider.resource(handler).check({ mode: "exclusive", ...content }, state?.properties);
+      const { failures } = await provider
+        .getResource(handler)
+        .check({ mode: "exclusive", ...content }, state?.properties);
       expect(failures[""]).toContain("would lose");
       expectNothingButText(failures);
       const inputs = { mode: "exclusive", maxRemovalFraction: 1, ...content };
       await provider
-        .resource(handler)
+        .getResource(handler)
         .update(state?.id ?? "", state?.properties ?? {}, inputs)
         .catch((error) => {
           expectNothingButText((error as Error).message);
           if (error instanceof InitFailed) expectNothingButText([error.properties, error.reasons]);
         });
     }
-    const printed = await provider.printedSoFar();
+    const printed = await provider.readPrintedLines();
     expect(printed.length).toBeGreaterThan(before);
     expectNothingButText(printed);
   });

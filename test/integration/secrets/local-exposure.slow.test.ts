@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, st
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { COMMAND } from "../../support/command-process";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { hasShell } from "../engine-setup/fake-toolchain";
 
 import { click, Machine } from "./machine";
@@ -93,7 +93,7 @@ describe("text from the console", () => {
     const { output, stderr } = await machine.run(["drift", "settings/t0.yaml", "--adopt", "added"]);
     expect(stderr.match(/^Not adopted: /gm)?.length, output).toBe(clicked.length);
     expect(stderr).not.toMatch(/^wrote /im);
-    expect(commandsIn(output)).toEqual([]);
+    expect(findTerminalCommands(output)).toEqual([]);
   });
 });
 

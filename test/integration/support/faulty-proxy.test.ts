@@ -69,7 +69,7 @@ test("applies a fault to the selected requests, before or after the service", as
   // The other injection counted that request too, but didn't hit it.
   expect(half).toMatchObject({ matches: 1, hits: 0 });
 
-  await proxy.heal();
+  await proxy.removeFaults();
   proxy.inject({ fault: { forwarded: true, response: "half" } });
   expect(await causeOf((await post(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
   expect(made.entries()).toBe(1);
@@ -92,7 +92,7 @@ test("returns the injected response", async () => {
   expect(response.headers.get("content-type")).toBe("text/html");
   expect(response.headers.get("retry-after")).toBe("Sat, 21 Nov 2026 09:30:05 GMT");
 
-  await proxy.heal();
+  await proxy.removeFaults();
   proxy.inject({ nth: [1], fault: { forwarded: false, response: "silence" } });
   proxy.inject({ nth: [2], fault: { forwarded: false, response: "trickle" } });
   expect(await causeOf(post(proxy, AbortSignal.timeout(50)))).toBe(23);
@@ -106,7 +106,7 @@ test("refuses connections, then accepts them again at the same address", async (
   proxy.hooks = { afterCommit: () => proxy.rejectConnections() };
   expect((await post(proxy)).status).toBe(201);
   expect(await causeOf(post(proxy))).toBe("ECONNREFUSED");
-  await proxy.heal();
+  await proxy.removeFaults();
   expect((await post(proxy)).status).toBe(409);
 });
 

@@ -34,5 +34,5 @@ export interface StackRun {
 /** A stack, driven through its user's commands. */
 export interface ModelStack extends AsyncDisposable {
   up(program: readonly Declaration[], options: StackRunOptions): Promise<StackRun>;
-  held(): Promise<readonly Held[]>;
+  listResources(): Promise<readonly Held[]>;
 }

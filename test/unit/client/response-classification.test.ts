@@ -16,7 +16,7 @@ import { AddressHealth, isAddressWideFailure } from "../../../provider/rollout/p
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { resolveOutcome } from "../../../provider/tenant/resolve-outcome";
 import { startHook } from "../../support/hook";
-import { target } from "../../support/rollout-target";
+import { buildTarget } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** One response, or the connection's failure in place of one. */
@@ -206,16 +206,16 @@ async function addressHealthDecides(error: EmailSecurityError) {
       isProbed = true;
     };
     const health = new AddressHealth({ probe });
-    health.recordOutcome(target("a"), failure);
-    await health.assertReachable(target("b"));
+    health.recordOutcome(buildTarget("a"), failure);
+    await health.assertReachable(buildTarget("b"));
     return isProbed;
   };
   const health = new AddressHealth({ probe: () => Promise.reject(error) });
-  await health.run(target("a"), () => Promise.reject(error)).catch(() => {});
+  await health.run(buildTarget("a"), () => Promise.reject(error)).catch(() => {});
   return {
     isAsked: await detectProbe(error),
     isAskedByCode: await detectProbe(new EmailSecurityError(error.code, "as the engine tells it")),
-    isDown: health.isDown(target("a")),
+    isDown: health.isDown(buildTarget("a")),
     isUnreachable: isAddressWideFailure(error),
   };
 }

@@ -52,7 +52,7 @@ const OF_TENANTS_ALONE = ["stack", "resource"];
 
 function listDocumentedKeys([page, heading, column = 1]: DocsTable): string[] {
   return new DocsPage(`reference/${page}.md`)
-    .rows(heading)
+    .getTableRows(heading)
     .filter((cells) => cells[column] !== "")
     .map(([key = ""]) => key.replaceAll("`", ""));
 }

@@ -14,7 +14,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { selectTargets } from "../../../provider/rollout/targets/select-targets";
-import { actionlint } from "../../support/actionlint";
+import { runActionlint } from "../../support/actionlint";
 import type { Workflow } from "../../support/pipeline-files";
 
 const DIRECTORY = "examples/rollout";
@@ -78,7 +78,7 @@ describe("targets file of the rollout example", () => {
 
 describe("pipeline configuration of the rollout example", () => {
   it("passes actionlint", async () => {
-    expect(await actionlint(DIRECTORY)).toEqual([]);
+    expect(await runActionlint(DIRECTORY)).toEqual([]);
   });
 
   it("grants jobs minimal permissions, and only read access to jobs with keys", () => {

@@ -13,7 +13,7 @@ import type {
 import type { NotificationSettings } from "../../../provider/rollout/model/notification-settings";
 import { type Notice, noticeSchema } from "../../../provider/rollout/notify/notice";
 import { startHook } from "../../support/hook";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
 import { createTestDirectory, type TestDirectory } from "../../support/test-directory";
 
 let directory: TestDirectory;
@@ -231,7 +231,7 @@ describe("fleet notices", () => {
     });
     const texts = notices.flat().map((notice) => JSON.stringify(notice));
     expect(notices[0]).toHaveLength(2);
-    expect(texts.flatMap(commandsIn)).toEqual([]);
+    expect(texts.flatMap(findTerminalCommands)).toEqual([]);
   });
 });
 

@@ -10,11 +10,11 @@ import {
 } from "../../../provider/fleet/site/data/site-runs";
 import { getTenantPagePath } from "../../../provider/fleet/site/pages/paths";
 import type { TenantStatus } from "../../../provider/fleet/status/status-schema";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { bytesOf, filesOf, madeSite } from "../../support/site-fixture";
+import { findTerminalCommands, HOSTILE } from "../../support/hostile-text";
+import { generateFiles, generateSite, measureFiles } from "../../support/site-fixture";
 
 describe("the files of a site", () => {
-  const shared = filesOf(madeSite({ tenants: 300, entries: 500, own: 20 }));
+  const shared = generateFiles(generateSite({ tenants: 300, entries: 500, own: 20 }));
 
   it("hold a shared baseline once and stay small", () => {
     const data = [...shared].filter(([path]) => path.startsWith("data/entries-"));
@@ -30,11 +30,11 @@ describe("the files of a site", () => {
     expect([...shared].filter(([, text]) => text.includes("shared7.example")).map(([path]) => path)).toEqual([
       data[0]?.[0],
     ]);
-    expect(bytesOf(shared)).toBeLessThan(10_000_000);
+    expect(measureFiles(shared)).toBeLessThan(10_000_000);
   });
 
   it("load the start page in under 300 kB", () => {
-    for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
+    for (const files of [shared, generateFiles(generateSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
       const page = files.get("index.html") ?? "";
       const assetPaths = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(([, path = ""]) => path);
       expect(assetPaths).toHaveLength(2);
@@ -60,7 +60,7 @@ describe("the files of a site", () => {
   });
 
   it("show next to an entry what the tenant's mail says", () => {
-    const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
+    const files = generateFiles(generateSite({ tenants: 6, entries: 6, own: 3 }));
     const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
       JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(getTenantPagePath(name)) ?? "")?.[1] ?? "");
     expect(own("t003").mail?.map(([, text]) => text)).toEqual([
@@ -77,10 +77,10 @@ describe("the files of a site", () => {
 
   it("contain hostile text only as plain text", () => {
     for (const text of Object.values(HOSTILE)) {
-      const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3, text }));
+      const files = generateFiles(generateSite({ tenants: 6, entries: 6, own: 3, text }));
       for (const [path, content] of files) {
         if (path.startsWith("assets/")) continue;
-        expect({ path, text, found: commandsIn(content) }).toEqual({ path, text, found: [] });
+        expect({ path, text, found: findTerminalCommands(content) }).toEqual({ path, text, found: [] });
         expect(content).not.toContain("<script>");
         expect(content).not.toContain("<img");
       }
@@ -97,7 +97,7 @@ it("gives each tenant a distinct page on any file system", () => {
 });
 
 describe("previous runs", () => {
-  const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
+  const { status } = generateSite({ tenants: 6, entries: 6, own: 3 });
   const runAt = (at: string): SiteRun => ({ ...buildSiteRun(status), at });
   const kept = (times: readonly string[]): string[] => {
     const [last = "", ...before] = times.toReversed();
@@ -127,7 +127,7 @@ describe("previous runs", () => {
   });
 
   it("read back unchanged, ignoring content of other formats", () => {
-    const run = buildSiteRun(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
+    const run = buildSiteRun(generateSite({ tenants: 1_000, entries: 2, own: 1 }).status);
     const text = JSON.stringify(run);
     expect(text.length).toBeLessThan(20_000);
     expect(parseSiteRun(text)).toEqual(run);
@@ -154,7 +154,7 @@ describe("previous runs", () => {
   });
 
   it("don't count for another tenant that a person accepted on the stack", () => {
-    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, syncStatus: "drifted" } as TenantStatus;
     const runOf = (day: string, acceptedSeq?: number): SiteRun => {
@@ -167,7 +167,7 @@ describe("previous runs", () => {
   });
 
   it("keep the status of tenants that a run doesn't select", () => {
-    const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 2, entries: 2, own: 1 });
     const [acme, globex] = status.tenants.map(
       (one) => ({ ...one, syncStatus: "drifted", acceptedSeq: 7 }) as TenantStatus,
     );
@@ -182,7 +182,7 @@ describe("previous runs", () => {
   });
 
   it("identify a tenant by its stack", () => {
-    const { status } = madeSite({ tenants: 1, entries: 2, own: 1 });
+    const { status } = generateSite({ tenants: 1, entries: 2, own: 1 });
     const [tenant] = status.tenants;
     const drifted = { ...tenant, name: "acme", stack: "acme-2", syncStatus: "drifted" } as TenantStatus;
     expect(buildSiteRun({ ...status, tenants: [drifted] }).off).toEqual({ drifted: ["acme-2"] });

@@ -4,8 +4,8 @@ import { groupDifferences } from "../../../provider/fleet/status/difference-grou
 import { renderStatusMarkdown } from "../../../provider/fleet/status/status-markdown";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/status-schema";
 import { renderStatusText } from "../../../provider/fleet/status/status-text";
-import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
-import { breakoutsIn } from "../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE, hostileText } from "../../support/hostile-text";
+import { findBreakouts } from "../../support/markdown-breakouts";
 
 const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
   name,
@@ -159,9 +159,9 @@ it("renders hostile text as plain text", () => {
       reviews: [{ ...of, code: "review-overdue", level: "warning", message: hostile }],
     };
     const markdown = renderStatusMarkdown(status);
-    expect(commandsIn(renderStatusText(status))).toEqual([]);
-    expect(commandsIn(markdown)).toEqual([]);
-    expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+    expect(findTerminalCommands(renderStatusText(status))).toEqual([]);
+    expect(findTerminalCommands(markdown)).toEqual([]);
+    expect(findBreakouts(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
   };
   for (const hostile of Object.values(HOSTILE)) check(hostile);
   fc.assert(fc.property(hostileText, check), { numRuns: 50 });
@@ -187,10 +187,10 @@ it("groups tenants skipped together by rollouts", () => {
   expect(text).toMatch(
     /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout unskip NAME`/,
   );
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   const markdown = renderStatusMarkdown(status);
   expect(markdown).toContain("### Skipped by rollouts (35 tenants)\n\n- `t0`, `t2`,");
-  expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+  expect(findBreakouts(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
 });
 
 it("doesn't list an in-sync tenant under an abandoned rollout", () => {

@@ -17,7 +17,7 @@ import { buildSiteRun, type SiteRun } from "../../../provider/fleet/site/data/si
 import { computeShortDigest } from "../../../provider/fleet/site/pages/paths";
 import { openSite, SITE_MARKER, writeSite } from "../../../provider/fleet/site/site-directory";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
-import { madeSite } from "../../support/site-fixture";
+import { generateSite } from "../../support/site-fixture";
 
 let top: string;
 let directory: string;
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+const { status } = generateSite({ tenants: 2, entries: 2, own: 1 });
 const runAt = (at: string): SiteRun => buildSiteRun({ ...status, at });
 const data = (text: string): SiteFile => [`data/fleet-${computeShortDigest(text)}.js`, text];
 const page = (path: string, text: string): SiteFile => [path, text];

@@ -4,7 +4,7 @@ import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
 import { collectEvidence } from "../../../provider/plan/evidence";
 import { encodeEntryKey } from "../../../provider/settings/encoded-list";
-import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+import { buildEvidenceBase, type ThreatFields } from "../../support/evidence-base";
 
 /** Few labels, so that mail and entries match often. */
 const domain = fc
@@ -89,7 +89,7 @@ const isHarmless = ({ verdict: mailVerdict = "" }: ThreatFields): boolean =>
 it("matches a brute-force backtest for every new entry", () => {
   fc.assert(
     fc.property(entries, fc.array(threat, { maxLength: 15 }), (all, threats) => {
-      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const base = buildEvidenceBase({ threats, vips: [vip] });
       const changed = all.filter(({ isNew }) => isNew);
       const result = runBacktest(base, { entries: all, changedKeys: changed.map(({ key }) => key) });
 
@@ -130,7 +130,7 @@ it("matches a brute-force backtest for every new entry", () => {
 it("matches a brute-force search for a domain's or mailbox's threats", () => {
   fc.assert(
     fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
-      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const base = buildEvidenceBase({ threats, vips: [vip] });
       const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
       const found = collectEvidence(base, { kind: "entry", value });
       expect(found?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);

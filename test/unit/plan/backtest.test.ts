@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { runBacktest } from "../../../provider/plan/backtest";
 import type { ProposedEntry } from "../../../provider/plan/entry-precedence";
-import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+import { buildEvidenceBase, type ThreatFields } from "../../support/evidence-base";
 
 describe("backtest", () => {
   it("ranks what an allow would let through by VIPs and malicious mail", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
         mail("a@partner.example", "jo@own.example", "spam", { subject: "newest" }),
         mail("a@partner.example", "jo@own.example", "malicious"),
@@ -39,7 +39,7 @@ describe("backtest", () => {
   });
 
   it("ignores mail that a deny of equal or higher precedence stops", () => {
-    const base = evidenceBaseOf({ threats: [mail("a@mail.partner.example", "jo@own.example", "malicious")] });
+    const base = buildEvidenceBase({ threats: [mail("a@mail.partner.example", "jo@own.example", "malicious")] });
     const through = (...others: string[]): number | undefined =>
       runBacktest(base, proposal(["allow partner.example"], others)).allows[0]?.letThrough;
     expect(through()).toBe(1);
@@ -51,7 +51,7 @@ describe("backtest", () => {
   });
 
   it("limits a graymail allow to graymail", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
         mail("a@news.example", "jo@own.example", "graymail", { action_taken: "moved_to_graymail" }),
         mail("a@news.example", "jo@own.example", "malicious"),
@@ -63,7 +63,7 @@ describe("backtest", () => {
   });
 
   it("counts mail that a deny would have stopped, and unmatched denies", () => {
-    const base = evidenceBaseOf({
+    const base = buildEvidenceBase({
       threats: [
         mail("a@evil.example", "jo@own.example", "malicious", { action_taken: "none" }),
         mail("a@evil.example", "kim@own.example", "malicious"),
@@ -85,7 +85,7 @@ describe("backtest", () => {
 
   it("matches either domain of a sender whose two domains differ", () => {
     const threat = mail("a@front.example", "jo@own.example", "malicious", { sender_domain: "real.example" });
-    const base = evidenceBaseOf({ threats: [threat] });
+    const base = buildEvidenceBase({ threats: [threat] });
     expect(runBacktest(base, proposal(["allow real.example"])).allows[0]?.letThrough).toBe(1);
     const denied = proposal(["allow front.example"], ["deny real.example"]);
     expect(runBacktest(base, denied).allows[0]?.letThrough).toBe(0);
@@ -96,7 +96,7 @@ describe("backtest", () => {
       mail(`a@m${at % 7}.evil${at % 6_000}.example`, `p${at % 900}@own.example`, "malicious"),
     );
     const entries = Array.from({ length: 5_000 }, (_, at) => `deny evil${at}.example`);
-    const base = evidenceBaseOf({ threats });
+    const base = buildEvidenceBase({ threats });
     const result = runBacktest(base, proposal(entries));
     expect(result.denies).toHaveLength(5_000);
     expect(result.denies.reduce((sum, { matched }) => sum + matched, 0)).toBe(9_000);

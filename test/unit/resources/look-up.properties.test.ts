@@ -21,7 +21,7 @@ import { buildNaturalKey, canonicalizeValue } from "../../../provider/settings/e
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalizeComment } from "../../../provider/settings/text";
 import { isStoredRow, TenantCache } from "../../../provider/tenant";
-import { commandsIn } from "../../support/hostile-text";
+import { findTerminalCommands } from "../../support/hostile-text";
 import { createRowHooks } from "../../support/intercept-rows";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
@@ -92,7 +92,7 @@ async function lookUp<Inputs, State>(
     return await lifecycle.lookUp(id, context);
   } catch (error) {
     if (!(error instanceof NotImportableError)) throw error;
-    expect(commandsIn(error.message)).toEqual([]);
+    expect(findTerminalCommands(error.message)).toEqual([]);
     return undefined;
   }
 }
@@ -111,7 +111,7 @@ async function expectSettled<Inputs, State>(
   expect(checked.failures).toEqual([]);
   const complete = lifecycle.complete(checked.inputs);
   expect(lifecycle.diff(state, complete)).toEqual([]);
-  expect(commandsIn(JSON.stringify([id, inputs]))).toEqual([]);
+  expect(findTerminalCommands(JSON.stringify([id, inputs]))).toEqual([]);
   const refreshed = await lifecycle.read(id, state, context);
   expect(refreshed?.id).toBe(id);
   if (refreshed === undefined) return;
@@ -187,7 +187,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const vips = await vipEmployeeLifecycle.list({}, context);
         const people = await Promise.all(vips.map(({ id }) => vipEmployeeLifecycle.lookUp(id, context)));
         expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
-        expect(commandsIn(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
+        expect(findTerminalCommands(JSON.stringify([entries, vips, context.messages]))).toEqual([]);
       }),
       { numRuns: 60 },
     );
@@ -206,7 +206,7 @@ describe("lookUp for an arbitrary tenant", () => {
         const found = await vipListLifecycle.lookUp("vip-list", context);
         expect(found?.id).toBe("vip-list");
         if (found !== undefined) await expectSettled(vipListLifecycle, found, context);
-        expect(commandsIn(context.messages.join("\n"))).toEqual([]);
+        expect(findTerminalCommands(context.messages.join("\n"))).toEqual([]);
       }),
       { numRuns: 60 },
     );
@@ -254,7 +254,7 @@ describe("lookUp for an arbitrary tenant", () => {
         mailboxes.delete(undefined);
         const rows = tenant.entries.length + mailboxes.size + observed.mailboxlessVips.length;
         expect(file.resources + file.automatic + file.undeclarable.length).toBe(rows);
-        expect(commandsIn(file.text)).toEqual([]);
+        expect(findTerminalCommands(file.text)).toEqual([]);
 
         const lists = buildPulumiImportFile(observed, { ownDomains, wholeLists: true });
         const entries = await allowDenyListLifecycle.lookUp("allow-deny-list", context);

@@ -7,7 +7,7 @@ import {
   type TenantMatches,
 } from "../../../../provider/commands/find/find-schema";
 import { renderFindText } from "../../../../provider/commands/find/find-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";
 
@@ -114,9 +114,9 @@ it("prints hostile text as plain text within the terminal width", () => {
   const readErrors = [{ source: "tenant" as const, code: "Error", message: HOSTILE }];
   const all = report([tenant(HOSTILE, { matches: [one], decisions, readErrors }), tenant("b", { matches: [one] })]);
   const text = renderFindText(all, 80);
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(commandsIn(renderFindCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
+  expect(findTerminalCommands(renderFindCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
   expect(findSchema.parse(all)).toEqual(all);
 });
 

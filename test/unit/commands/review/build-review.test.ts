@@ -3,7 +3,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/cli
 import { buildReview, type ReviewOptions } from "../../../../provider/commands/review/build-review";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+import { buildEvidenceBase, type ThreatFields } from "../../../support/evidence-base";
 
 const TODAY = "2026-11-21";
 const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";
@@ -29,7 +29,7 @@ function review(files: Readonly<Record<string, string>>, threats: ThreatFields[]
   const reviewInput =
     threats === undefined
       ? undefined
-      : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: evidenceBaseOf({ threats }) };
+      : { observed: buildObservedState(`${TODAY}T00:00:00Z`, rows, []), base: buildEvidenceBase({ threats }) };
   const found = buildReview(settings, reviewInput);
   return {
     found,
@@ -161,11 +161,11 @@ describe("a review of people and undeclared entries", () => {
     about: string,
     rows: AllowDenyEntryRow[],
     vips: VipEmployeeRow[] = [],
-    mail: Parameters<typeof evidenceBaseOf>[0] = {},
+    mail: Parameters<typeof buildEvidenceBase>[0] = {},
     options: ReviewOptions = {},
   ) => {
     const observed = buildObservedState(`${TODAY}T00:00:00Z`, rows, vips);
-    const found = buildReview(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
+    const found = buildReview(settings(about), { observed, base: buildEvidenceBase(mail) }, options);
     return found.items.map(({ list, value, scope, reasons }) =>
       [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)].flat().join(" "),
     );

@@ -5,8 +5,8 @@ import type { Suggestion, SuggestOptions } from "../../../../provider/commands/s
 import { editAndValidateFiles } from "../../../../provider/files/edit-files";
 import { readSettings } from "../../../../provider/files/read-settings";
 import { buildObservedState } from "../../../../provider/plan/observed-state";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { buildEvidenceBase, type ThreatFields } from "../../../support/evidence-base";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 
 const TODAY = "2026-11-21";
 
@@ -233,7 +233,7 @@ deny:
     );
     const { all, edited } = suggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
     expect(all.length).toBeGreaterThan(3);
-    for (const { action, evidence } of all) expect(commandsIn(`${action} ${evidence}`)).toEqual([]);
+    for (const { action, evidence } of all) expect(findTerminalCommands(`${action} ${evidence}`)).toEqual([]);
     // The edited file, read again, holds exactly the suggestions.
     const text = edited("acme.yaml");
     const { entries, vips } = readSettings("acme.yaml", { today: TODAY, readFile: () => text });
@@ -391,7 +391,7 @@ deny:
 interface World {
   readonly files: Readonly<Record<string, string>>;
   readonly threats?: readonly ThreatFields[];
-  readonly reports?: Parameters<typeof evidenceBaseOf>[0]["reports"];
+  readonly reports?: Parameters<typeof buildEvidenceBase>[0]["reports"];
   readonly rows?: readonly object[];
   readonly vips?: readonly Partial<VipEmployeeRow>[];
   readonly missing?: readonly string[];
@@ -407,7 +407,7 @@ function suggestions({ files, threats = [], reports = [], rows = [], vips = [], 
     rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
     vips as VipEmployeeRow[],
   );
-  const all: Suggestion[] = suggest(settings, observed, evidenceBaseOf({ threats, reports, missing }), options);
+  const all: Suggestion[] = suggest(settings, observed, buildEvidenceBase({ threats, reports, missing }), options);
   return {
     all,
     told: all.map(({ kind, action, evidence }) => `${kind} ${action}: ${evidence}`),

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { estimateEntryRemoval } from "../../../../provider/commands/why/entry-removal-estimate";
 import type { ProposedEntry } from "../../../../provider/plan/entry-precedence";
-import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+import { buildEvidenceBase, type ThreatFields } from "../../../support/evidence-base";
 
 function entry(list: "allow" | "deny", value: string): ProposedEntry {
   return { key: `${list} ${value}`, list, value, entryType: "domain", verdictScope: "global" };
@@ -12,7 +12,7 @@ function mail(sender: string, action_taken: string, verdict = "malicious"): Thre
 }
 
 it("estimates what another entry would let through without a deny", () => {
-  const base = evidenceBaseOf({
+  const base = buildEvidenceBase({
     threats: [
       mail("a@evil.partner.example", "quarantined"),
       mail("a@evil.partner.example", "quarantined", "safe"),
@@ -41,7 +41,7 @@ it("estimates what another entry would let through without a deny", () => {
 });
 
 it("estimates what another entry would stop without an allow", () => {
-  const base = evidenceBaseOf({
+  const base = buildEvidenceBase({
     threats: [mail("a@good.evil.example", "none"), mail("a@good.evil.example", "moved_to_spam")],
   });
   const allow = entry("allow", "good.evil.example");
@@ -54,7 +54,7 @@ it("estimates what another entry would stop without an allow", () => {
 });
 
 it("counts denied mail as stopped by a deny of any scope", () => {
-  const base = evidenceBaseOf({
+  const base = buildEvidenceBase({
     threats: [mail("a@deals.example", "quarantined", "denied"), mail("a@deals.example", "none", "spam")],
   });
   const deny: ProposedEntry = { ...entry("deny", "deals.example"), verdictScope: "graymail" };
@@ -62,7 +62,7 @@ it("counts denied mail as stopped by a deny of any scope", () => {
 });
 
 it("returns undefined for an IP address, a missing entry or unread threats", () => {
-  const base = evidenceBaseOf({ threats: [] });
+  const base = buildEvidenceBase({ threats: [] });
   const ip: ProposedEntry = { ...entry("deny", "192.0.2.1"), entryType: "ip" };
   expect(estimateEntryRemoval(base, [ip], ip.key)).toBeUndefined();
   expect(estimateEntryRemoval(base, [ip], "deny other.example")).toBeUndefined();

@@ -3,7 +3,7 @@ import { formatWhyJson, renderWhyMarkdown, renderWhyText } from "../../../../pro
 import { buildWhyView } from "../../../../provider/commands/why/why-view";
 import { type WhyReport, whySchema } from "../../../../provider/gitops/why-schema";
 import type { SafeText } from "../../../../provider/render/safe-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007 <script>` | # ![x](y)";
 
@@ -199,11 +199,11 @@ it("sanitizes hostile text in every output format", () => {
     missing: [HOSTILE],
   });
   const text = renderWhyText(hostile, { width: 80 });
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(commandsIn(formatWhyJson(hostile))).toEqual([]);
+  expect(findTerminalCommands(formatWhyJson(hostile))).toEqual([]);
   const markdown = renderWhyMarkdown(hostile);
-  expect(commandsIn(markdown)).toEqual([]);
+  expect(findTerminalCommands(markdown)).toEqual([]);
   // All hostile text is in code spans or escaped.
   expect(markdown.replace(/(`+)(?!`).*?(?<!`)\1(?!`)/g, "")).not.toMatch(/(?<!\\)(?:<script>|!\[x\])/);
   expect(whySchema.parse(hostile)).toEqual(hostile);

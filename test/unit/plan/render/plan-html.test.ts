@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPlanHtml } from "../../../../provider/plan/render/plan-html";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import {
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
@@ -47,7 +47,7 @@ describe("plan as HTML", () => {
   });
 
   test("is self-contained and runs no script", () => {
-    for (const plan of [emptyPlan, calmPlan, dangerousPlan, hugePlan(300)]) {
+    for (const plan of [emptyPlan, calmPlan, dangerousPlan, buildHugePlan(300)]) {
       const page = renderPlanHtml(plan);
       expect(page).toContain(
         `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
@@ -57,14 +57,14 @@ describe("plan as HTML", () => {
   });
 
   test("contains every change as an expandable item", () => {
-    const page = renderPlanHtml(hugePlan(1_000));
+    const page = renderPlanHtml(buildHugePlan(1_000));
     expect(page.match(/<li class="change /g)).toHaveLength(1_000);
     expect(page.match(/<li class="change is-danger [^>]*><details open>/g)).toHaveLength(10);
     expect(page.match(/<li class="change is-none [^>]*><details>/g)).toHaveLength(960);
   });
 
   test("limits its size and counts what it omits", () => {
-    const page = renderPlanHtml(hugePlan(20_000));
+    const page = renderPlanHtml(buildHugePlan(20_000));
     expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
     expect(read(page)).toMatch(
       /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
@@ -121,7 +121,7 @@ describe("plan as HTML", () => {
   test("contains no pipeline command when printed", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        expect(commandsIn(renderPlanHtml(planOf(text)))).toEqual([]);
+        expect(findTerminalCommands(renderPlanHtml(planOf(text)))).toEqual([]);
       }),
       { endOnFailure: true },
     );

@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import type { Plan, PlanChange } from "../../../../provider/plan/plan";
 import { PLAN_COMMENT_MARKER, renderPlanMarkdown } from "../../../../provider/plan/render/plan-markdown";
 import { escapeMarkdown, formatMarkdownBlock, formatMarkdownCode } from "../../../../provider/render/markdown-text";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
 import {
   blindPlan,
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
   hostilePlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
@@ -55,7 +55,7 @@ describe("plan as Markdown", () => {
   });
 
   test("shows the most important of 10,000 changes and links the artifact", () => {
-    const text = renderPlanMarkdown(hugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
+    const text = renderPlanMarkdown(buildHugePlan(10_000), { artifact: "https://ci.example/jobs/7?a=1&b=2" });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(text)).toBeGreaterThan(50_000);
     expect(text.match(/add allow `sender-/g)).toHaveLength(100);
@@ -76,9 +76,9 @@ describe("plan as Markdown", () => {
 
   test("shows an artifact without an https URL as plain text", () => {
     for (const artifact of ["javascript:alert(1)", "http://evil.example", "plan.html", "](x) @all"]) {
-      const text = renderPlanMarkdown(hugePlan(2_000), { artifact });
+      const text = renderPlanMarkdown(buildHugePlan(2_000), { artifact });
       expect(text).toContain(`in the artifact \`${artifact}\``);
-      expect(breakoutsIn(text)).toEqual([]);
+      expect(findBreakouts(text)).toEqual([]);
     }
   });
 
@@ -99,7 +99,7 @@ describe("plan as Markdown", () => {
           expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
           expect(shown.length).toBeLessThanOrEqual(limit);
           expect(shown).toMatch(/\nDigest: .*\n$/);
-          expect(breakoutsIn(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
+          expect(findBreakouts(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
         },
       ),
       { numRuns: 25, endOnFailure: true },
@@ -110,8 +110,8 @@ describe("plan as Markdown", () => {
     fc.assert(
       fc.property(markupText, (text) => {
         const shown = renderPlanMarkdown(planOf(text));
-        expect(breakoutsIn(shown)).toEqual([]);
-        expect(commandsIn(shown)).toEqual([]);
+        expect(findBreakouts(shown)).toEqual([]);
+        expect(findTerminalCommands(shown)).toEqual([]);
       }),
       { examples: [["www"], ["www."], ["mailto:"]] },
     );
@@ -186,7 +186,7 @@ describe("Markdown escaping", () => {
   test("escapes any markup in a sentence", () => {
     fc.assert(
       fc.property(markupText, (text) => {
-        expect(breakoutsIn(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
+        expect(findBreakouts(`- Said: ${escapeMarkdown(text)}`)).toEqual([]);
       }),
     );
   });

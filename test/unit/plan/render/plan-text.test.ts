@@ -2,13 +2,13 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPlanText } from "../../../../provider/plan/render/plan-text";
-import { commandsIn } from "../../../support/hostile-text";
+import { findTerminalCommands } from "../../../support/hostile-text";
 import {
   blindPlan,
+  buildHugePlan,
   calmPlan,
   dangerousPlan,
   emptyPlan,
-  hugePlan,
   markupText,
   planOf,
   realisticPlan,
@@ -88,7 +88,7 @@ describe("plan as text", () => {
   });
 
   test("shows the most dangerous of 5,000 changes and counts the rest", () => {
-    const plan = hugePlan(5_000);
+    const plan = buildHugePlan(5_000);
     const lines = renderPlanText(plan).split("\n");
     const heads = lines.filter((line) => /^ {2}[+~-] (?:add|change|remove) /.test(line));
     expect(heads).toHaveLength(50 + 150 + 100);
@@ -105,7 +105,7 @@ describe("plan as text", () => {
     fc.assert(
       fc.property(markupText, fc.integer({ min: 0, max: 200 }), (text, width) => {
         const shown = renderPlanText(planOf(text), { width });
-        expect(commandsIn(shown)).toEqual([]);
+        expect(findTerminalCommands(shown)).toEqual([]);
         expect(shown.match(/^ {2}~ change /gm)).toHaveLength(3);
       }),
     );

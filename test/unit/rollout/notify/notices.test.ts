@@ -8,7 +8,7 @@ import { Notifier } from "../../../../provider/rollout/notify/notifier";
 import { getReceivers, RECEIVER_ADDRESS_VARIABLES } from "../../../../provider/rollout/notify/receivers";
 import { RolloutNotifier } from "../../../../provider/rollout/notify/rollout-notifier";
 import { startHook } from "../../../support/hook";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
 import { VirtualTime } from "../../../support/virtual-time";
 
@@ -123,7 +123,7 @@ describe("rollout notices", () => {
     const all = await sendNotices([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
     expect(all).toHaveLength(4);
     const texts = all.map(({ body }) => textsIn(body).join("\n"));
-    expect(texts.flatMap(commandsIn)).toEqual([]);
+    expect(texts.flatMap(findTerminalCommands)).toEqual([]);
     const [slack, teams] = ["slack", "teams"].map((name) =>
       textsIn(all.find(({ to }) => to === name)?.body).join("\n"),
     );

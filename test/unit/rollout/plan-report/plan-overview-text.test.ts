@@ -4,8 +4,8 @@ import { RolloutCommands } from "../../../../provider/rollout/model/rollout-comm
 import type { RolloutReport, TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { countsOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { countStates, rollouts } from "../../../support/rollouts";
 
 /** Returns the overview of plans. The report keeps the first 20 changes of each plan. */
 function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number): string {
@@ -25,7 +25,7 @@ function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number):
       changes: changes.slice(0, 20),
     };
   });
-  const counts = countsOf(tenants);
+  const counts = countStates(tenants);
   const report: RolloutReport = {
     ...rollouts.small.before,
     counts,
@@ -150,5 +150,5 @@ test("lists what a drift revert reverts and leaves, grouped by tenant", () => {
   const names = tenants.slice(0, 5).map(({ name }) => name);
   expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);
   expect(text).toContain("Reverted\n");
-  expect(commandsIn(text)).toEqual([]);
+  expect(findTerminalCommands(text)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { Target } from "../../../../provider/rollout/model/target";
 import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report/plan-overview-text";
 import { addMailAlarms } from "../../../../provider/rollout/plan-report/plan-summary-view";
 import { buildTargetPlan, type PlanningContext } from "../../../../provider/rollout/planning/plan-target";
-import { createDenyPlan, shownOf } from "../../../support/combined-plans";
+import { combinePlans, createDenyPlan } from "../../../support/combined-plans";
 
 /* Reports about a tenant whose key seems to be another tenant's. They contain nothing that this tenant holds. */
 
@@ -38,7 +38,7 @@ it("stores only the refusal of a tenant with another tenant's key", () => {
 });
 
 it("hides a tenant's data when only its mail reveals another tenant", () => {
-  const { report, plannedRollout: whole } = shownOf([createDenyPlan(SECRET)]);
+  const { report, plannedRollout: whole } = combinePlans([createDenyPlan(SECRET)]);
   const tenants = report.tenants.map((tenant) => ({ ...tenant, unreverted: [SECRET], drift: [SECRET] }));
   const blockers = [{ tenant: "t0", blocker: BLOCKER }];
   const mail = { days: 30, candidateCount: 1, evidenceByTenant: new Map(), unavailable: [], blockers };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
 import { AddressDownError, AddressHealth } from "../../../../provider/rollout/probing/address-health";
 import { forEachConcurrently } from "../../../../provider/settings/for-each-concurrently";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const TIMEOUT_MS = 30_000;
@@ -39,7 +39,7 @@ async function changed(
     },
   });
   const failed = () => [...became.values()].filter((one) => one !== "done").length;
-  const all = Array.from({ length: count }, (_, at) => target(`t${at}`));
+  const all = Array.from({ length: count }, (_, at) => buildTarget(`t${at}`));
   const work = forEachConcurrently(all, atOnce, async (one) => {
     if (failed() > tolerated) return;
     try {
@@ -55,7 +55,7 @@ async function changed(
       await time.sleep(200);
     }
   });
-  await time.until(work);
+  await time.advanceUntil(work);
   await work;
   return { became: [...became.values()], engines, looks, tookMs: time.now() };
 }
@@ -97,14 +97,14 @@ describe("changing tenants at an unresponsive address", () => {
 
 it("fails other tenants only for address-wide failures, with their code", async () => {
   const health = new AddressHealth({ probe: () => Promise.reject(timeout()), now: () => 0 });
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
-  await health.assertReachable(target("b"));
-  health.recordOutcome(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
-  await expect(health.assertReachable(target("b"))).rejects.toMatchObject({
+  health.recordOutcome(buildTarget("a"), new EmailSecurityError("ERR_PLAN_STALE", "moved"));
+  await health.assertReachable(buildTarget("b"));
+  health.recordOutcome(buildTarget("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
+  await expect(health.assertReachable(buildTarget("b"))).rejects.toMatchObject({
     code: "ERR_SERVER",
     message:
       'No request was sent for this tenant, and it was not changed: its service was just found to be down for "a" and others. GET x answered 500',
   });
   // Another address is independent.
-  await health.assertReachable(target("c", {}, { baseUrl: "https://other.example" }));
+  await health.assertReachable(buildTarget("c", {}, { baseUrl: "https://other.example" }));
 });

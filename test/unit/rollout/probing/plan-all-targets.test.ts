@@ -15,8 +15,8 @@ import {
 } from "../../../../provider/rollout/probing/address-health";
 import { planAllTargets, type RunInSlot } from "../../../../provider/rollout/probing/plan-all-targets";
 import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
-import { target } from "../../../support/rollout-target";
-import { getPropertyOptions, timeLimit } from "../../../support/scale";
+import { buildTarget } from "../../../support/rollout-target";
+import { getPropertyOptions, getTimeLimit } from "../../../support/scale";
 import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };
@@ -68,7 +68,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     own.map((one, at) => {
       const name = `t${address}-${at}`;
       owns.set(name, { mood, own: one });
-      return target(name, {}, { baseUrl: addressOf(address) });
+      return buildTarget(name, {}, { baseUrl: addressOf(address) });
     }),
   );
   const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
@@ -123,7 +123,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
       outcomes.set(name, { code, isQueried: !(error instanceof AddressDownError), atMs: time.now() });
     },
   });
-  await time.until(done);
+  await time.advanceUntil(done);
   await done;
   return { outcomes, requests, over: tally.exceededTolerances.length > 0, tookMs: time.now() };
 }
@@ -231,7 +231,7 @@ it(
       getPropertyOptions("plan-each", { numRuns: 200, ...SEED }),
     );
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );
 
 it(
@@ -260,5 +260,5 @@ it(
       getPropertyOptions("plan-each-living", { numRuns: 40, ...SEED }),
     );
   },
-  timeLimit(120_000),
+  getTimeLimit(120_000),
 );

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { fitToWidth, getTextWidth, truncateToWidth } from "../../../../provider/render/text-width";
 import { renderLiveScreen } from "../../../../provider/rollout/progress/live-screen";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { type PlayedRollout, playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 function screenAt(
   { before, events }: PlayedRollout,
@@ -81,16 +81,16 @@ describe("the live rollout screen", () => {
         fc.nat(100),
         fc.boolean(),
         (text, columns, rows, part, color) => {
-          const played = rolloutOf(text, 40);
+          const played = playTextRollout(text, 40);
           const count = Math.floor((part / 100) * played.events.length);
           const screen = screenAt(played, count, { columns, rows, color });
           const lines = stripVTControlCharacters(screen).split("\n");
           expect(lines.length).toBeLessThanOrEqual(rows);
           for (const line of lines) expect(getTextWidth(line)).toBeLessThanOrEqual(columns);
           // The only colors are those of `styleText`.
-          expect(commandsIn(stripVTControlCharacters(screen))).toEqual([]);
+          expect(findTerminalCommands(stripVTControlCharacters(screen))).toEqual([]);
           // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-          expect(commandsIn(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);
+          expect(findTerminalCommands(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);
         },
       ),
       { numRuns: 200 },

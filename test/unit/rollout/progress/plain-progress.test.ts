@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatEventJson } from "../../../../provider/rollout/progress/event-json";
 import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { type PlayedRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 function linesOf({ before, events }: PlayedRollout): string[] {
   const lines: string[] = [];
@@ -33,9 +33,9 @@ describe("rollout progress as lines", () => {
   test("prints one plain-text line per event for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        for (const line of linesOf(rolloutOf(text))) {
+        for (const line of linesOf(playTextRollout(text))) {
           expect(line.indexOf("\n")).toBe(line.length - 1);
-          expect(commandsIn(line)).toEqual([]);
+          expect(findTerminalCommands(line)).toEqual([]);
           expect(line.length).toBeLessThan(20_000);
         }
       }),
@@ -47,10 +47,10 @@ describe("rollout progress as lines", () => {
 test("formats an event as one plain-text JSON line that reads back", () => {
   fc.assert(
     fc.property(hostileText, (text) => {
-      for (const event of rolloutOf(text).events) {
+      for (const event of playTextRollout(text).events) {
         const line = formatEventJson(event);
         expect(line.indexOf("\n")).toBe(line.length - 1);
-        expect(commandsIn(line)).toEqual([]);
+        expect(findTerminalCommands(line)).toEqual([]);
         expect(JSON.parse(line)).toEqual(event);
       }
     }),

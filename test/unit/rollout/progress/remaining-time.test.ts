@@ -7,7 +7,7 @@ import type { Wave } from "../../../../provider/rollout/model/wave";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { estimateRemainingTime } from "../../../../provider/rollout/progress/remaining-time";
 import { VirtualClock, VirtualRollout } from "../../../bench/virtual-rollout";
-import { countsOf } from "../../../support/rollouts";
+import { countStates } from "../../../support/rollouts";
 
 /** The conditions that determine how many tenants run at once. */
 interface Circumstances {
@@ -155,12 +155,12 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
     advice: [],
     digest: "d",
     createdAt: new Date(0).toISOString(),
-    counts: countsOf(tenants),
+    counts: countStates(tenants),
     waves: waves.map(({ name, maxConcurrent, tenants: own }) => ({
       name,
       state: "pending",
       tenants: own.length,
-      counts: countsOf(tenants.filter(({ wave }) => wave === name)),
+      counts: countStates(tenants.filter(({ wave }) => wave === name)),
       maxConcurrent,
       tolerated: 0,
       after: { soakMs: 0, isChecked: false, isGated: false },

@@ -60,7 +60,7 @@ async function takeAll(time: ScheduledTime, tokens: RequestLimiter, count: numbe
   const cameAt: number[] = [];
   const take = () => tokens.take().then(() => void cameAt.push(time.atMs - START));
   const all = Promise.all(Array.from({ length: count }, take));
-  await time.until(all);
+  await time.advanceUntil(all);
   await all;
   return cameAt;
 }
@@ -146,7 +146,7 @@ describe("a rate limit", () => {
           });
           await Promise.all(takers);
         });
-        await time.until(Promise.all(requests));
+        await time.advanceUntil(Promise.all(requests));
         await Promise.all(requests);
         expect(cameAt).toHaveLength(processes.flat().reduce((sum, [, count]) => sum + count, 0));
         expect(worst(cameAt, perSecond)).toBeLessThanOrEqual(1 + 1e-6);
@@ -187,10 +187,10 @@ describe("a rate-limit response", () => {
     const time = new ScheduledTime(START);
     const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
     const waiting = other.getTokens(ADDRESS);
-    await time.until(waiting.take());
+    await time.advanceUntil(waiting.take());
     const next = waiting.take().then(() => time.atMs - START);
     for (const pauseMs of [3_000, 8_000, 4_000]) one.getTokens(ADDRESS).refused(pauseMs);
-    await time.until(next);
+    await time.advanceUntil(next);
     expect(await next).toBe(8_000);
   });
 
@@ -230,7 +230,7 @@ describe("denial of tokens", () => {
     const kept = one.getTokens(ADDRESS).take();
     await runReadyTasks();
     isAllowed = false;
-    await time.until(Promise.all([refused, kept]));
+    await time.advanceUntil(Promise.all([refused, kept]));
     expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
       Array(2).fill(
         "this run isn't allowed to change the tenant any more, because it has ended or another run continues it",

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { sanitizeLine } from "../../../../provider/settings/text";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { playTextRollout, rollouts } from "../../../support/rollouts";
 
 /** Returns the visible cells of the grid and their links. */
 function cellsOf(page: string): { href: string; state: string; text: string }[] {
@@ -85,11 +85,11 @@ describe("a rollout report as HTML", () => {
       [...page.replace(/<style>.*?<\/style>/s, "").matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag.replace(/ title="[^"]*"/, ""))
         .filter((tag) => tag !== "<br>" && tag !== "<code>" && tag !== "</code>");
-    const calm = tagsOf(renderReportHtml(rolloutOf("x").after));
+    const calm = tagsOf(renderReportHtml(playTextRollout("x").after));
     fc.assert(
       fc.property(hostileText, (text) => {
-        const page = renderReportHtml(rolloutOf(`x${text}`).after);
-        expect(commandsIn(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
+        const page = renderReportHtml(playTextRollout(`x${text}`).after);
+        expect(findTerminalCommands(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
         expect(tagsOf(page)).toEqual(calm);
       }),
       { numRuns: 50 },

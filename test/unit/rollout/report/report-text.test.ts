@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatDuration } from "../../../../provider/rollout/model/duration";
 import { renderReportText } from "../../../../provider/rollout/report/report-text";
-import { commandsIn, hostileText } from "../../../support/hostile-text";
-import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
+import { playRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
 describe("a rollout report as text", () => {
   test("shows the stop reason, failures, waves and next command", () => {
@@ -89,7 +89,7 @@ describe("a rollout report as text", () => {
   test("contains hostile text only as plain text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        expect(commandsIn(renderReportText(rolloutOf(text).after))).toEqual([]);
+        expect(findTerminalCommands(renderReportText(playTextRollout(text).after))).toEqual([]);
       }),
       { numRuns: 50 },
     );

@@ -5,8 +5,8 @@ import { renderPlanOverviewText } from "../../../../provider/rollout/plan-report
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
 import { renderReportHtml } from "../../../../provider/rollout/report/report-html";
 import { renderReportMarkdown } from "../../../../provider/rollout/report/report-markdown";
-import { commandsIn, HOSTILE } from "../../../support/hostile-text";
-import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
+import { findBreakouts } from "../../../support/markdown-breakouts";
 import { rollouts } from "../../../support/rollouts";
 
 type Shown = (report: RolloutReport) => string;
@@ -62,10 +62,10 @@ describe.each(all)("a rollout report as %s", (format) => {
     const text = shown(report);
     expect(text.length - shown(before).length).toBeLessThan(120_000);
     expect(words(text)).toMatch(/… and [\d,]+ more/);
-    expect(commandsIn(text)).toEqual([]);
+    expect(findTerminalCommands(text)).toEqual([]);
     if (format === "Markdown") {
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
-      expect(breakoutsIn(text)).toEqual([]);
+      expect(findBreakouts(text)).toEqual([]);
     }
   });
 

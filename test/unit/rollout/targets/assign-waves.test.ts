@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Target, WaveRule } from "../../../../provider/rollout/model/target";
 import { assignWaves, UnassignedTargetsError } from "../../../../provider/rollout/targets/assign-waves";
 import { getToleratedFailures } from "../../../../provider/rollout/targets/tolerance";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
 function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
   return {
@@ -18,7 +18,7 @@ function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
 }
 
 const many = (count: number, labels: Record<string, string> = {}): Target[] =>
-  Array.from({ length: count }, (_, index) => target(`t${index}`, labels));
+  Array.from({ length: count }, (_, index) => buildTarget(`t${index}`, labels));
 
 const counts = (rules: WaveRule[], targets: Target[]): number[] =>
   assignWaves(rules, targets).waves.map(({ tenants }) => tenants.length);
@@ -74,10 +74,10 @@ it("assigns matching tenants to a wave in file order", () => {
     rule("rest"),
   ];
   const targets = [
-    target("a", { region: "eu" }),
-    target("b", { region: "ch", ring: "canary" }),
-    target("c", { ring: "canary" }),
-    target("d", { region: "eu", ring: "canary" }),
+    buildTarget("a", { region: "eu" }),
+    buildTarget("b", { region: "ch", ring: "canary" }),
+    buildTarget("c", { ring: "canary" }),
+    buildTarget("d", { region: "eu", ring: "canary" }),
   ];
   expect(assignWaves(rules, targets)).toEqual({
     waves: [
@@ -100,7 +100,12 @@ it("omits an empty wave with a warning about what it drops", () => {
 
 it("throws a bounded list of tenants in no wave", () => {
   const long = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`l${index}`, "v"]));
-  const targets = [target("a", { ring: "canary" }), target("b"), target("c", { ring: "beta" }), target("d", long)];
+  const targets = [
+    buildTarget("a", { ring: "canary" }),
+    buildTarget("b"),
+    buildTarget("c", { ring: "beta" }),
+    buildTarget("d", long),
+  ];
   const refusal = (rules: WaveRule[], all: Target[]): string => {
     try {
       assignWaves(rules, all);
@@ -123,7 +128,9 @@ it("throws a bounded list of tenants in no wave", () => {
 describe("arbitrary wave rules", () => {
   const value = fc.constantFrom("x", "y", "z");
   const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
-  const targetsOf = fc.array(labels, { maxLength: 40 }).map((all) => all.map((one, index) => target(`t${index}`, one)));
+  const targetsOf = fc
+    .array(labels, { maxLength: 40 })
+    .map((all) => all.map((one, index) => buildTarget(`t${index}`, one)));
   const tolerance = fc.oneof(
     fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
     fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),

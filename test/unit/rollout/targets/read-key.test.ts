@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
 import { createTestDirectory } from "../../../support/test-directory";
 
@@ -18,7 +18,7 @@ function read(key: KeySource, environment: Record<string, string | undefined> = 
     ...(key.from === "file" ? { EMAIL_SECURITY_KEY_FILES: key.path } : {}),
     ...(key.from === "command" ? { EMAIL_SECURITY_COMMANDS: JSON.stringify(key.command) } : {}),
   };
-  return readKey(target("acme", {}, { key, place: PLACE }), {
+  return readKey(buildTarget("acme", {}, { key, place: PLACE }), {
     environment: { ...allowing, ...environment },
     timeoutMs,
   });
@@ -165,7 +165,7 @@ it.each([
     AWS_SECRET_ACCESS_KEY: "secret",
     EMAIL_SECURITY_SERVICES: "https://mail-security.example",
   };
-  const keyPromise = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+  const keyPromise = readKey(buildTarget("acme", {}, { key, place: PLACE }), { environment });
   await expect(keyPromise).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
   await expect(keyPromise).rejects.toThrow(setting);
 });

@@ -5,7 +5,7 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 import { createTestDirectory } from "../../../support/test-directory";
 
 const SERVICE = "https://mail-security.example";
@@ -15,7 +15,7 @@ const command = (...words: readonly string[]): KeySource => ({ from: "command", 
 
 /** Returns the permissions that would have to be added for the tenant's requests. */
 function refusedBy(environment: Record<string, string>, key: KeySource, baseUrl = SERVICE): string[] {
-  const refused = new RunPermissions(environment).validateTarget(target("acme", {}, { key, baseUrl }));
+  const refused = new RunPermissions(environment).validateTarget(buildTarget("acme", {}, { key, baseUrl }));
   return refused.map(({ kind }) => kind);
 }
 
@@ -146,9 +146,9 @@ describe("the permission error", () => {
   it("lists all denials and the settings that would allow them", () => {
     const health = { command: ["./check.sh", "it's"], timeoutMs: 1 };
     const targets = [
-      target("acme"),
-      target("globex", {}, { key: file("/run/secrets/globex"), baseUrl: "http://127.0.0.1:1" }),
-      target("initech", {}, { key: command("vault", "secret/initech") }),
+      buildTarget("acme"),
+      buildTarget("globex", {}, { key: file("/run/secrets/globex"), baseUrl: "http://127.0.0.1:1" }),
+      buildTarget("initech", {}, { key: command("vault", "secret/initech") }),
     ];
     const refusal = (): void =>
       assertAllowed("tenants.yaml", targets, [{ name: "canary", health }], {
@@ -172,13 +172,13 @@ A change of that file must not decide this. If all of this is intended, set it w
 
   it("is short for many similar denials", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
-      target(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
+      buildTarget(`t${index}`, {}, { key: command("vault", `secret/t${index}`) }),
     );
     const message = describeRejection(many);
     expect(message.split("\n")).toHaveLength(6);
     expect(message).toContain("297 more");
     expect(message).toContain(`EMAIL_SECURITY_COMMANDS='["vault","secret/{name}"]'`);
-    const odd = Array.from({ length: 300 }, (_, index) => target(`t${index}`, {}, { key: variable(`V${index}`) }));
+    const odd = Array.from({ length: 300 }, (_, index) => buildTarget(`t${index}`, {}, { key: variable(`V${index}`) }));
     expect(describeRejection(odd).split("\n").length).toBeLessThan(30);
   });
 
@@ -202,11 +202,11 @@ A change of that file must not decide this. If all of this is intended, set it w
     });
     fc.assert(
       fc.property(targetSpecs, (all) => {
-        const targets = all.map((one) => target(one.name, {}, { key: one.key, baseUrl: one.address }));
+        const targets = all.map((one) => buildTarget(one.name, {}, { key: one.key, baseUrl: one.address }));
         const set = assignments(describeRejection(targets));
         expect(describeRejection(targets, set)).toBe("");
         // Nothing else is permitted: an address that wasn't requested is still refused.
-        const other = target("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
+        const other = buildTarget("other", {}, { baseUrl: "https://evil.example", key: variable("_NOT_ASKED_FOR_") });
         expect(new RunPermissions(set).validateTarget(other).map(({ kind }) => kind)).toEqual([
           "service",
           "environment",

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { selectTargets, type TargetSelection } from "../../../../provider/rollout/targets/select-targets";
-import { target } from "../../../support/rollout-target";
+import { buildTarget } from "../../../support/rollout-target";
 
 const TARGETS = [
-  target("acme", { ring: "canary", region: "eu" }),
-  target("acme-labs", { ring: "beta", region: "us" }),
-  target("globex", { ring: "wide", region: "eu" }),
-  target("initech", { region: "us" }),
+  buildTarget("acme", { ring: "canary", region: "eu" }),
+  buildTarget("acme-labs", { ring: "beta", region: "us" }),
+  buildTarget("globex", { ring: "wide", region: "eu" }),
+  buildTarget("initech", { region: "us" }),
 ];
 
 const names = (selection: TargetSelection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
@@ -67,7 +67,7 @@ it("matches * in a name as any characters", () => {
   const pattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*"), maxLength: 6 });
   fc.assert(
     fc.property(text, pattern, (name, written) => {
-      const all = [target(name), target("z")];
+      const all = [buildTarget(name), buildTarget("z")];
       const expression = new RegExp(`^${written.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
       const expected = all.filter((one) => expression.test(one.name));
       const selected = () => selectTargets(all, { only: [written] });
