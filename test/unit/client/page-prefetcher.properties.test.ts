@@ -26,7 +26,7 @@ const visibleWrite: fc.Arbitrary<Write> = fc.oneof(
 /** The total stays the same. */
 const swap: fc.Arbitrary<Write> = drops.map((drop) => ({ add: drop.length, drop }));
 
-const scenarios = (write: fc.Arbitrary<Write>) =>
+const generateScenario = (write: fc.Arbitrary<Write>) =>
   fc.record({
     length: fc.integer({ min: 21, max: 60 }),
     isNewestFirst: fc.boolean(),
@@ -34,7 +34,7 @@ const scenarios = (write: fc.Arbitrary<Write>) =>
     writes: fc.array(fc.option(write, { nil: undefined, freq: 1 }), { maxLength: 40 }),
     scheduler: fc.scheduler(),
   });
-type Scenario = ReturnType<typeof scenarios> extends fc.Arbitrary<infer Value> ? Value : never;
+type Scenario = ReturnType<typeof generateScenario> extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A list whose requests reach the service in any order, and whose responses arrive in any order. */
 function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
@@ -44,7 +44,7 @@ function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
   const requestedPages: number[] = [];
   let inFlight = 0;
   let maxInFlight = 0;
-  const apply = ({ add, drop }: Write): void => {
+  const applyWrite = ({ add, drop }: Write): void => {
     for (const place of drop) if (rows.length > 0) rows = rows.toSpliced(place % rows.length, 1);
     for (let count = 0; count < add; count += 1) {
       const row = { id: `r${created}`, createdAt: created };
@@ -61,7 +61,7 @@ function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
       await scheduler.schedule(Promise.resolve());
       const write = writes[requestedPages.length];
       requestedPages.push(page);
-      if (write !== undefined) apply(write);
+      if (write !== undefined) applyWrite(write);
       const items = rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
       const response = { items, page, page_size: items.length, total: rows.length };
       await scheduler.schedule(Promise.resolve());
@@ -74,7 +74,7 @@ function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
   return { list, requestedPages, getRows: () => rows, getMaxInFlight: () => maxInFlight };
 }
 
-async function read(scenario: Scenario) {
+async function readScenario(scenario: Scenario) {
   const model = buildList(scenario);
   let pages = 0;
   const reading = readWholeList(model.list, { onPage: () => (pages += 1) }).then(
@@ -86,15 +86,15 @@ async function read(scenario: Scenario) {
   return { ...model, outcome, pages };
 }
 
-const pageCount = (length: number) => Math.ceil(length / PAGE_SIZE);
+const countPages = (length: number) => Math.ceil(length / PAGE_SIZE);
 
 test("reads an unchanged list eight pages at a time, with one more request", async () => {
   let maxInFlight = 0;
   await fc.assert(
-    fc.asyncProperty(scenarios(swap), async (scenario) => {
-      const model = await read({ ...scenario, writes: [] });
+    fc.asyncProperty(generateScenario(swap), async (scenario) => {
+      const model = await readScenario({ ...scenario, writes: [] });
       expect(model.outcome).toEqual({ items: model.getRows(), rows: model.getRows() });
-      expect(model.requestedPages).toHaveLength(pageCount(scenario.length) + 1);
+      expect(model.requestedPages).toHaveLength(countPages(scenario.length) + 1);
       maxInFlight = Math.max(maxInFlight, model.getMaxInFlight());
     }),
     { numRuns: 50, seed: 1 },
@@ -104,8 +104,8 @@ test("reads an unchanged list eight pages at a time, with one more request", asy
 
 test("returns the list as of its last read if every write changes the total", async () => {
   await fc.assert(
-    fc.asyncProperty(scenarios(visibleWrite), async (scenario) => {
-      const { outcome } = await read(scenario);
+    fc.asyncProperty(generateScenario(visibleWrite), async (scenario) => {
+      const { outcome } = await readScenario(scenario);
       if (typeof outcome === "object") expect(outcome.items).toEqual(outcome.rows);
       else expect(outcome).toBe("ERR_LIST_UNSTABLE");
     }),
@@ -116,9 +116,9 @@ test("returns the list as of its last read if every write changes the total", as
 test("never accepts prefetched pages of a list whose total stayed equal by a swap", async () => {
   let accepted = 0;
   await fc.assert(
-    fc.asyncProperty(scenarios(fc.oneof(swap, visibleWrite)), async (scenario) => {
-      const { outcome, pages } = await read(scenario);
-      const isPrefetched = typeof outcome === "object" && pages === pageCount(outcome.items.length) + 1;
+    fc.asyncProperty(generateScenario(fc.oneof(swap, visibleWrite)), async (scenario) => {
+      const { outcome, pages } = await readScenario(scenario);
+      const isPrefetched = typeof outcome === "object" && pages === countPages(outcome.items.length) + 1;
       if (!isPrefetched) return;
       accepted += 1;
       expect(outcome.items).toEqual(outcome.rows);

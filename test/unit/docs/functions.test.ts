@@ -30,10 +30,10 @@ test.for(Object.entries(schema.functions))(
   ([token, { inputs = {}, outputs }]) => {
     const [, taken = "", given = ""] = rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
     // Values are in quotes, and types are links.
-    const names = (text: string) =>
+    const extractNames = (text: string) =>
       extractCodes(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
-    expect(names(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
-    expect(names(given).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
+    expect(extractNames(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
+    expect(extractNames(given).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
   },
 );
 

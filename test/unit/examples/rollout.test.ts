@@ -157,16 +157,16 @@ describe("Kubernetes manifests", () => {
     const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
     const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
-    expect(mistypedIn([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]])).toEqual([
+    expect(findTypeErrors([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]])).toEqual([
       expect.stringContaining("'\"replica\"' does not exist"),
     ]);
   });
 
   it("uses no field unknown to Kubernetes", () => {
-    expect(mistypedIn(manifests)).toEqual([]);
+    expect(findTypeErrors(manifests)).toEqual([]);
   });
 
-  it.each(manifests.flatMap(([file, { spec }]) => podOf(spec).map((pod): [string, PodSpec] => [file, pod])))(
+  it.each(manifests.flatMap(([file, { spec }]) => listPodSpecs(spec).map((pod): [string, PodSpec] => [file, pod])))(
     "runs %s as non-root with a read-only root file system",
     (_, { securityContext: own, containers }) => {
       expect(own).toMatchObject({ runAsNonRoot: true });
@@ -182,13 +182,13 @@ describe("Kubernetes manifests", () => {
   );
 });
 
-function podOf({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
+function listPodSpecs({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
   const pod = (template ?? jobTemplate?.spec.template)?.spec;
   return pod === undefined ? [] : [pod];
 }
 
 /** Returns the compiler's errors for manifests as values of their types. Schemas alone accept unknown fields. */
-function mistypedIn(all: readonly [string, Manifest][]): string[] {
+function findTypeErrors(all: readonly [string, Manifest][]): string[] {
   const apiVersions: Readonly<Record<Manifest["kind"], string>> = {
     CronJob: "batch/v1",
     Deployment: "apps/v1",

@@ -7,7 +7,7 @@ import { renderStatusText } from "../../../provider/fleet/status/status-text";
 import { findTerminalCommands, HOSTILE, hostileText } from "../../support/hostile-text";
 import { findBreakouts } from "../../support/markdown-breakouts";
 
-const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
+const buildTenantStatus = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
   name,
   labels: {},
   host: "mail-security.example",
@@ -18,7 +18,7 @@ const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus =
   behind: [],
 });
 
-const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
+const buildFleetStatus = (tenants: readonly TenantStatus[]): FleetStatus => ({
   format: 1,
   at: "2026-11-23T13:00:00.000Z",
   file: "tenants.yaml",
@@ -33,17 +33,17 @@ const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
   isComplete: true,
 });
 
-const added = (value: string, there: FleetDifference["there"], more: Partial<FleetDifference> = {}) =>
+const buildAddition = (value: string, there: FleetDifference["there"], more: Partial<FleetDifference> = {}) =>
   ({ what: "added", list: "allow", value, there: { list: "allow", ...there }, ...more }) as const;
 
-const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
-  statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
+const buildNumberedTenants = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
+  buildFleetStatus(Array.from({ length: count }, (_, at) => buildTenantStatus(`t${at}`, drift(at))));
 
 it("groups equal drift of many tenants with authors and dates", () => {
-  const status = numbered(151, (at) =>
+  const status = buildNumberedTenants(151, (at) =>
     at === 150
       ? []
-      : [added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
+      : [buildAddition("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   const text = renderStatusText(status);
@@ -51,15 +51,17 @@ it("groups equal drift of many tenants with authors and dates", () => {
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
   expect(text).toContain(`      created by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
-  expect(renderStatusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
+  expect(renderStatusText(buildNumberedTenants(9, () => [buildAddition("evil.example", {})]))).toContain(
+    "\n      in all 9\n",
+  );
 });
 
 it("sorts drift by risk, then by number of tenants", () => {
-  const status = numbered(3, (at) => [
-    added("one.example", {}),
-    ...(at > 0 ? [added("two.example", { comment: "a" })] : []),
+  const status = buildNumberedTenants(3, (at) => [
+    buildAddition("one.example", {}),
+    ...(at > 0 ? [buildAddition("two.example", { comment: "a" })] : []),
     ...(at === 2
-      ? [added("two.example", { comment: "b" }), added("gmail.com", {}, { risks: ["allow-free-mail"] })]
+      ? [buildAddition("two.example", { comment: "b" }), buildAddition("gmail.com", {}, { risks: ["allow-free-mail"] })]
       : []),
   ]);
   const groups = groupDifferences(status, "drift").map(({ difference, members }) => [
@@ -77,7 +79,7 @@ it("sorts drift by risk, then by number of tenants", () => {
 
 it("limits a section to thirty items and counts the rest", () => {
   const long = "x".repeat(400);
-  const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
+  const status = buildNumberedTenants(500, (at) => [buildAddition(`evil${at}.example`, { comment: long, by: long })]);
   const text = renderStatusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
   expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
@@ -100,9 +102,9 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
     value: "gone.example",
     declared: { list: "deny" },
   };
-  const status = numbered(40, (at) => [
+  const status = buildNumberedTenants(40, (at) => [
     ...Array.from({ length: 60 }, (_, index) =>
-      added(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
+      buildAddition(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
     ),
     ...(at === 39 ? [gone, turned] : []),
   ]);
@@ -131,14 +133,14 @@ it("lists one tenant's dangerous drift before drift of all tenants", () => {
 });
 
 it("renders hostile text as plain text", () => {
-  const check = (hostile: string): void => {
+  const assertEscaped = (hostile: string): void => {
     const about = { comment: hostile, by: hostile, at: hostile };
     const place = { file: hostile, line: 1 };
     const of = { tenants: [hostile], place };
     const status: FleetStatus = {
-      ...statusOf([
+      ...buildFleetStatus([
         {
-          ...tenant(hostile, [added(hostile, about, { place, scope: hostile, why: hostile })]),
+          ...buildTenantStatus(hostile, [buildAddition(hostile, about, { place, scope: hostile, why: hostile })]),
           error: { code: "Error", message: hostile },
           notReachedBy: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
         },
@@ -163,20 +165,20 @@ it("renders hostile text as plain text", () => {
     expect(findTerminalCommands(markdown)).toEqual([]);
     expect(findBreakouts(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
   };
-  for (const hostile of Object.values(HOSTILE)) check(hostile);
-  fc.assert(fc.property(hostileText, check), { numRuns: 50 });
+  for (const hostile of Object.values(HOSTILE)) assertEscaped(hostile);
+  fc.assert(fc.property(hostileText, assertEscaped), { numRuns: 50 });
 });
 
 it("groups tenants skipped together by rollouts", () => {
-  const skip = (at: number) => ({
+  const buildSkip = (at: number) => ({
     since: `2026-11-2${at % 2}T03:12:00.000Z`,
     by: "dana@build-7",
     reason: at % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
   });
-  const status = statusOf(
+  const status = buildFleetStatus(
     Array.from({ length: 40 }, (_, at) => ({
-      ...tenant(`t${at}`, []),
-      ...(at < 35 && { skipped: skip(at) }),
+      ...buildTenantStatus(`t${at}`, []),
+      ...(at < 35 && { skipped: buildSkip(at) }),
     })),
   );
   const text = renderStatusText(status);
@@ -195,12 +197,14 @@ it("groups tenants skipped together by rollouts", () => {
 
 it("doesn't list an in-sync tenant under an abandoned rollout", () => {
   const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
-  const notReached = (rolloutState: string) =>
-    renderStatusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
-  expect(notReached("waiting")).toContain("Rollouts that have not reached all");
-  expect(notReached("abandoned")).not.toContain("Rollouts that have not reached all");
+  const renderUnreachedTenant = (rolloutState: string) =>
+    renderStatusText(
+      buildFleetStatus([{ ...buildTenantStatus("acme", []), notReachedBy: { ...rollout, rolloutState } }]),
+    );
+  expect(renderUnreachedTenant("waiting")).toContain("Rollouts that have not reached all");
+  expect(renderUnreachedTenant("abandoned")).not.toContain("Rollouts that have not reached all");
 });
 
 it("counts tenants without a rollout", () => {
-  expect(renderStatusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
+  expect(renderStatusText(buildNumberedTenants(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
 });

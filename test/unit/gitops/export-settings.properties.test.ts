@@ -42,7 +42,7 @@ const tenant = fc.record({
 });
 
 /** Returns the target that the lists match patterns against. */
-function targetOf(row: AllowDenyEntryRow): PatternTarget {
+function getPatternTarget(row: AllowDenyEntryRow): PatternTarget {
   return ENTRY_LIST_KIND.getPatternTarget(encodeRowKey(row), encodeEntry(row));
 }
 
@@ -140,7 +140,7 @@ describe("exportSettings for an arbitrary tenant", () => {
         const { lists, entries: declared } = readBack(exported);
         const patterns = parseValidPatterns(lists.entries?.ignore);
         for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
-        const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
+        const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(getPatternTarget(row))));
         const ignoredLines = exported.undeclarable.filter((line) =>
           /^"(?:allow|deny)" .*\(the list ignores it\)$/s.test(line),
         );

@@ -67,9 +67,10 @@ describe("evidence", () => {
   });
 
   it("matches a mailbox by address, not by display name", () => {
-    const of = (value: string) => collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
-    expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
-    expect(of("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
+    const collectMailboxEvidence = (value: string) =>
+      collectEvidence(base, { kind: "entry", value, entryType: "email_address" });
+    expect(collectMailboxEvidence("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
+    expect(collectMailboxEvidence("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
   });
 
   it("covers mail that a VIP received and reported", () => {

@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 /** Builds a provider process that has read nothing yet, and records its messages. */
-function process({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
+function createProcessContext({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
   const messages: string[] = [];
   return {
     tenant: new TenantCache({
@@ -125,10 +125,10 @@ async function expectSettled<Inputs, State>(
 
 /** Returns whether a value is both allowed and denied. */
 function isContradictory({ entries }: Held): boolean {
-  const valuesOn = (wanted: string) =>
+  const listValues = (wanted: string) =>
     entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
-  const denied = new Set(valuesOn("deny"));
-  return valuesOn("allow").some((value) => denied.has(value));
+  const denied = new Set(listValues("deny"));
+  return listValues("allow").some((value) => denied.has(value));
 }
 
 /** Returns whether a row has the form that the service's reference documents. */
@@ -143,7 +143,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const row of tenant.entries) {
           const found = await lookUp(allowDenyEntryLifecycle, row.id, context);
           if (found === undefined) {
@@ -168,7 +168,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         const entries = await allowDenyEntryLifecycle.list({}, context);
         const found = await Promise.all(entries.map(({ id }) => allowDenyEntryLifecycle.lookUp(id, context)));
         expect(found.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
@@ -197,7 +197,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const id of ["allow-deny-list", "allow", "deny"]) {
           const found = await allowDenyListLifecycle.lookUp(id, context);
           expect(found?.id).toBe("allow-deny-list");
@@ -216,7 +216,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, async (tenant) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         for (const { email } of tenant.vips) {
           if (email === undefined) continue;
           const found = await lookUp(vipEmployeeLifecycle, email.toUpperCase(), context);
@@ -232,7 +232,7 @@ describe("lookUp for an arbitrary tenant", () => {
     await fc.assert(
       fc.asyncProperty(anyTenant, fc.boolean(), async (tenant, includeAutomatic) => {
         held = tenant;
-        const context = process(tenant);
+        const context = createProcessContext(tenant);
         const observed = buildObservedState("2026-11-21T20:00:00.000Z", tenant.entries, tenant.vips);
         const { ownDomains } = tenant;
         const file = buildPulumiImportFile(observed, { ownDomains, includeAutomatic });

@@ -23,22 +23,22 @@ test("finds rows by key and by name in insertion order", () => {
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
       let written: { readonly key: string; readonly row: Row }[] = [];
-      const without = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {
+      const removeRows = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {
         written = written.filter((one) => !gone(one));
       };
       for (const [at, one] of steps.entries()) {
         if (one.does === "set") {
           const row = { name: one.name, at };
           rows.set(one.key, row);
-          without((other) => other.key === one.key);
+          removeRows((other) => other.key === one.key);
           written.push({ key: one.key, row });
           if (!keys.includes(one.key)) keys.push(one.key);
         } else if (one.does === "delete") {
           rows.delete(one.key);
-          without((other) => other.key === one.key);
+          removeRows((other) => other.key === one.key);
         } else if (one.does === "deleteNamed") {
           rows.deleteByName(one.name);
-          without((other) => other.row.name === one.name);
+          removeRows((other) => other.row.name === one.name);
         } else {
           expect(rows.getByName(one.name)).toEqual(
             written.filter((other) => other.row.name === one.name).map(({ row }) => row),

@@ -87,7 +87,7 @@ describe("an added entry", () => {
 });
 
 describe("authorship of a commit", () => {
-  const merged = (own: string, more?: (history: SettingsRepository) => void) => {
+  const mergeMain = (own: string, more?: (history: SettingsRepository) => void) => {
     const made = change(buildApprovedChange("Mei Chen"));
     const { git, commit } = made.history;
     git("switch", "--quiet", "main");
@@ -99,7 +99,7 @@ describe("authorship of a commit", () => {
     git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
     return made;
   };
-  const headOf = (history: SettingsRepository): Given[] => [
+  const approveHead = (history: SettingsRepository): Given[] => [
     { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
   ];
 
@@ -110,22 +110,22 @@ describe("authorship of a commit", () => {
   ])("is recognized by %s", async (_, own) => {
     using made = change(buildApprovedChange("Mei Chen"));
     made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
-    expect((await check(made.history, headOf(made.history))).told).toEqual([
+    expect((await check(made.history, approveHead(made.history))).told).toEqual([
       expect.stringContaining("but that person wrote a commit of this change; let somebody else approve it"),
     ]);
   });
 
   it("includes whoever merged only if the merge adds changes", async () => {
-    using plain = merged("Mei Chen <m@x.example>");
-    expect((await check(plain.history, headOf(plain.history))).told).toEqual([]);
-    using more = merged("Mei Chen <m@x.example>", (history) => {
+    using plain = mergeMain("Mei Chen <m@x.example>");
+    expect((await check(plain.history, approveHead(plain.history))).told).toEqual([]);
+    using more = mergeMain("Mei Chen <m@x.example>", (history) => {
       const also = formatAllowEntry({ approvedBy: "Mei Chen" }, "also.example");
       writeFileSync(
         history.at("settings/acme.yaml"),
         formatTenantFile(old, formatAllowEntry({ approvedBy: "Mei Chen" }), also),
       );
     });
-    expect((await check(more.history, headOf(more.history))).told).toEqual([
+    expect((await check(more.history, approveHead(more.history))).told).toEqual([
       expect.stringContaining('"also.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
       expect.stringContaining('"partner.example" declares that "Mei Chen" approved it, but that person wrote a commit'),
     ]);
@@ -133,7 +133,7 @@ describe("authorship of a commit", () => {
 });
 
 describe("an approval", () => {
-  const given = (commit: string): Given[] => [{ login: "tomas-l", commit }];
+  const approveCommit = (commit: string): Given[] => [{ login: "tomas-l", commit }];
 
   it("stays valid for an unchanged entry after later commits and merges", async () => {
     using made = change(buildApprovedChange("Tomas Lindqvist"));
@@ -143,7 +143,7 @@ describe("an approval", () => {
     history.commit("Main moves", { "settings/acme.yaml": formatTenantFile(old), "other.txt": "x\n" });
     history.git("switch", "--quiet", "change");
     history.git("merge", "--quiet", "--no-edit", "main");
-    expect(await check(history, given(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
+    expect(await check(history, approveCommit(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
   });
 
   it("is required for a removed entry that a merge restores", async () => {

@@ -32,11 +32,11 @@ describe("a rendered review", () => {
   });
 
   it("has the same HTML tags for hostile text", () => {
-    const tags = (text: string): string[] =>
+    const renderTags = (text: string): string[] =>
       [...renderReviewHtml(buildTextReview(text)).matchAll(/<[^>]*>/g)]
         .map(([tag]) => tag)
         .filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
-    for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(tags("evil"));
+    for (const text of Object.values(HOSTILE)) expect(renderTags(text)).toEqual(renderTags("evil"));
   });
 
   it("loads nothing and runs no scripts as HTML", () => {

@@ -13,13 +13,13 @@ import {
 } from "../../../support/plans";
 
 /** Returns all tags with their attributes, in order. */
-function tagsOf(page: string): string[] {
+function extractTags(page: string): string[] {
   const body = page.replace(/<style>.*?<\/style>/s, "<style></style>");
   return [...body.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
 }
 
 /** Returns the text that a reader sees: without tags and with character references decoded. */
-function read(page: string): string {
+function extractText(page: string): string {
   return page
     .replace(/<style>.*?<\/style>/s, "")
     .replace(/<[^>]*>/g, "")
@@ -28,7 +28,7 @@ function read(page: string): string {
 
 describe("plan as HTML", () => {
   test("shows blockers, then dangers, then the rest", () => {
-    const page = read(renderPlanHtml(dangerousPlan));
+    const page = extractText(renderPlanHtml(dangerousPlan));
     const order = [
       "Blocked by the removal guard and `protect`.",
       "entries would lose 120 of 212 entries (57 %), more than 30 %.\n    - a.example\n",
@@ -66,7 +66,7 @@ describe("plan as HTML", () => {
   test("limits its size and counts what it omits", () => {
     const page = renderPlanHtml(buildHugePlan(20_000));
     expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
-    expect(read(page)).toMatch(
+    expect(extractText(page)).toMatch(
       /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
     );
     // Every dangerous change keeps its details; a change beyond the limit is a single line.
@@ -77,11 +77,11 @@ describe("plan as HTML", () => {
   test("shows evidence, owner and expiry in a collapsed change", () => {
     const [, folded = ""] =
       /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(renderPlanHtml(realisticPlan)) ?? [];
-    expect(read(folded)).toContain("INC-1042: look-alike of the login page");
-    expect(read(folded)).toContain(
+    expect(extractText(folded)).toContain("INC-1042: look-alike of the login page");
+    expect(extractText(folded)).toContain(
       "9 threats in 30 days, all malicious, last 2026-11-12; to 2 people, 1 of them a VIP.",
     );
-    expect(read(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
+    expect(extractText(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
   });
 
   test("labels table cells for narrow screens", () => {
@@ -106,13 +106,13 @@ describe("plan as HTML", () => {
 
   test("renders the same tags for any external text", () => {
     // A known verdict is rendered as code, and a text of several lines has line breaks.
-    const tags = (text: string) =>
-      tagsOf(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
-    const plain = tags("evil.example");
-    for (const text of Object.values(HOSTILE)) expect(tags(text)).toEqual(plain);
+    const renderTags = (text: string) =>
+      extractTags(renderPlanHtml(planOf(text))).filter((tag) => tag !== "<br>" && !/^<\/?code>$/.test(tag));
+    const plain = renderTags("evil.example");
+    for (const text of Object.values(HOSTILE)) expect(renderTags(text)).toEqual(plain);
     fc.assert(
       fc.property(fc.tuple(markupText, fc.constantFrom("evil.example", "<b>")), ([text, end]) => {
-        expect(tags(text + end)).toEqual(plain);
+        expect(renderTags(text + end)).toEqual(plain);
       }),
       { endOnFailure: true },
     );

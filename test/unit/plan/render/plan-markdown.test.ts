@@ -92,7 +92,7 @@ describe("plan as Markdown", () => {
         fc.integer({ min: 32_768, max: 70_000 }),
         fc.option(fc.webUrl(), { nil: undefined }),
         (text, times, limit, artifact) => {
-          const shown = renderPlanMarkdown(repeated(planOf(text), times), {
+          const shown = renderPlanMarkdown(repeatLists(planOf(text), times), {
             limit,
             ...(artifact !== undefined && { artifact }),
           });
@@ -118,36 +118,36 @@ describe("plan as Markdown", () => {
   });
 
   test("keeps the same structure for any external text", () => {
-    const parts = (text: string) =>
+    const renderParts = (text: string) =>
       renderPlanMarkdown(planOf(text))
         .replace(/^(`{3,})text\n.*?\n\1$/gms, "")
         .split("\n")
         .filter((line) => /^(?:#|<|>|\|--|- \*\*|```)/.test(line))
         .map((line) => /^(?:#+|<\/?\w+|>|\||- \*\*[\w ]+:\*\*|`{3})/.exec(line)?.[0]);
-    const plain = parts("2026-11-21");
-    for (const text of Object.values(HOSTILE)) expect(parts(text)).toEqual(plain);
+    const plain = renderParts("2026-11-21");
+    for (const text of Object.values(HOSTILE)) expect(renderParts(text)).toEqual(plain);
   });
 });
 
 /** Returns the plan with each list repeated. */
-function repeated(plan: Plan, times: number): Plan {
-  const again = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
-  const changes = again(plan.changes).map(
+function repeatLists(plan: Plan, times: number): Plan {
+  const repeatElements = <T>(all: readonly T[]) => Array.from({ length: times }, () => all).flat();
+  const changes = repeatElements(plan.changes).map(
     (change): PlanChange => ({
       ...change,
-      overrides: again(change.overrides ?? []),
-      findings: again(change.findings),
+      overrides: repeatElements(change.overrides ?? []),
+      findings: repeatElements(change.findings),
     }),
   );
   return {
     ...plan,
     changes,
-    blockers: again(plan.blockers),
-    unmanaged: again(plan.unmanaged),
-    expired: again(plan.expired),
-    findings: again(plan.findings),
-    source: { ...plan.source, files: again(plan.source.files) },
-    evidence: { ...plan.evidence, missing: again(plan.evidence.missing) },
+    blockers: repeatElements(plan.blockers),
+    unmanaged: repeatElements(plan.unmanaged),
+    expired: repeatElements(plan.expired),
+    findings: repeatElements(plan.findings),
+    source: { ...plan.source, files: repeatElements(plan.source.files) },
+    evidence: { ...plan.evidence, missing: repeatElements(plan.evidence.missing) },
   };
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../../../support/plans";
 
 /** Returns the text independent of its line width. */
-function read(text: string): string {
+function collapseSpaces(text: string): string {
   return text.replace(/\s+/g, " ");
 }
 
@@ -26,7 +26,7 @@ describe("plan as text", () => {
       /^Plan for acme.*\n.*\n\nDANGER {2}7 changes: 1 dangerous, 1 with a warning\.\nPlan: 4 to add, 1 to change, 2 to remove\. /,
     );
     expect(text.indexOf("+ add allow supplier-portal.test (domain)")).toBeLessThan(text.indexOf("Warnings ("));
-    expect(read(text)).toContain(
+    expect(collapseSpaces(text)).toContain(
       "+ add allow supplier-portal.test (domain) mail 37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; 31 would have been delivered.",
     );
   });
@@ -39,7 +39,7 @@ describe("plan as text", () => {
   });
 
   test("shows the previous state, requester and source line of changes", () => {
-    const text = read(renderPlanText(realisticPlan));
+    const text = collapseSpaces(renderPlanText(realisticPlan));
     for (const fragment of [
       "~ change deny → allow news.example.com (domain, scope graymail)",
       "comment Too many → Marketing reads it",
@@ -66,7 +66,7 @@ describe("plan as text", () => {
   });
 
   test("does not claim that a plan is fine without evidence", () => {
-    const text = read(renderPlanText(blindPlan));
+    const text = collapseSpaces(renderPlanText(blindPlan));
     expect(text).toContain("INCOMPLETE EVIDENCE 5 changes without a finding. The mail evidence is incomplete.");
     expect(text).toContain("Missing: The key may not read threats (403).");
     expect(text).not.toMatch(/looks fine/i);

@@ -27,7 +27,7 @@ const WAVES: RolloutSpec["waves"] = [
   { name: "three", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["rest"] },
 ];
 
-const target = (name: string): Target => ({
+const buildLockTarget = (name: string): Target => ({
   name,
   labels: {},
   baseUrl: "https://mail-security.example",
@@ -69,7 +69,7 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
       directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
       const story = new Story(directory);
       try {
-        for (const one of deeds) await story.do(one);
+        for (const one of deeds) await story.performDeed(one);
       } finally {
         await story.close();
         rmSync(directory, { recursive: true, force: true });
@@ -82,18 +82,18 @@ it("never passes an unapproved gate, whichever clone or journal runs", async () 
 it("allows a new rollout after a foreign one is abandoned", async () => {
   directory = mkdtempSync(join(tmpdir(), "email-security-marks-"));
   const story = new Story(directory);
-  const at = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({
+  const buildDeed = (kind: Deed["kind"], clone: 0 | 1 = 0): Deed => ({
     kind,
     clone,
     version: 2,
     killAfter: undefined,
   });
-  await story.do(at("run"));
-  await story.do(at("stop elsewhere", 1));
-  await story.do(at("run", 1));
+  await story.performDeed(buildDeed("run"));
+  await story.performDeed(buildDeed("stop elsewhere", 1));
+  await story.performDeed(buildDeed("run", 1));
   expect(story.held).toEqual({ canary: 2, early: 0, rest: 0 });
-  await story.do(at("continue", 1));
-  await story.do(at("continue", 1));
+  await story.performDeed(buildDeed("continue", 1));
+  await story.performDeed(buildDeed("continue", 1));
   expect(story.held).toEqual({ canary: 2, early: 2, rest: 2 });
   expect(story.store.kept.size).toBe(0);
   await story.close();
@@ -113,11 +113,11 @@ class Story {
     this.#directory = at;
   }
 
-  async do({ kind, clone, version, killAfter }: Deed): Promise<void> {
+  async performDeed({ kind, clone, version, killAfter }: Deed): Promise<void> {
     const journal = await this.#journal(clone);
     const newest = (await journal.listRollouts()).find(({ state }) => state !== "done" && state !== "abandoned");
     const marks = new RolloutLocks(this.store, journal, `clone ${clone}`);
-    const refused = (error: unknown): undefined => {
+    const ignoreBusyError = (error: unknown): undefined => {
       if (!/ERR_ROLLOUT_(BUSY|JOURNAL_OLD)/.test(String((error as { code?: string }).code))) throw error;
       return undefined;
     };
@@ -127,16 +127,16 @@ class Story {
         if (newest !== undefined && (await journal.findConflictingRollouts(id)).length > 0)
           return await journal.deleteRollout(id);
         return await this.#run(journal, marks, id, { retry: false, killAfter }).catch(async (error) => {
-          refused(error);
+          ignoreBusyError(error);
           await journal.deleteRollout(id);
         });
       }
       case "continue":
         if (newest?.state !== "waiting") return;
-        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(refused);
+        return await this.#run(journal, marks, newest.id, { retry: false, killAfter }).catch(ignoreBusyError);
       case "resume":
         if (newest === undefined) return;
-        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(refused);
+        return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(ignoreBusyError);
       case "stop":
         if (newest === undefined) return;
         await journal.abandon(newest.id, "It was abandoned by a person.");
@@ -178,7 +178,7 @@ class Story {
   }
 
   async #plan(journal: Journal, marks: RolloutLocks, version: number): Promise<string> {
-    const targets = TENANTS.map(target);
+    const targets = TENANTS.map(buildLockTarget);
     const minded = await marks.summarize(new Set([PROJECT]));
     const spec: RolloutSpec = {
       source: "tenants.yaml",

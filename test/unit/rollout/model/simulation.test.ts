@@ -21,8 +21,8 @@ describe("a simulated rollout", () => {
     const paper = onPaper(given);
     const simulated = simulate(chooseNextStep, given);
     expect(simulated).toMatchObject({ state: "done", done: given.tenants, requests: paper.requests });
-    expect(apart(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
-    expect(apart(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
+    expect(computeDeviation(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
+    expect(computeDeviation(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
   });
 
   it("gives the same result only for the same seed", () => {
@@ -50,6 +50,6 @@ describe("a simulated rollout", () => {
   });
 });
 
-function apart(one: number, other: number): number {
+function computeDeviation(one: number, other: number): number {
   return (Math.abs(one - other) / other) * 100;
 }

@@ -13,7 +13,7 @@ const BLOCKER = { code: "other-tenant", message: "The key is another tenant's." 
 const STACK = { state: {}, resource: "t1", isThere: true, isPending: false, provider: "dynamic" } as const;
 const SECRET = "secret.example";
 
-function planned(plan: Plan) {
+function buildPlannedTarget(plan: Plan) {
   const known = { entries: { content: {} }, vips: { content: {} } };
   return buildTargetPlan(
     { name: "t1" } as Target,
@@ -26,11 +26,11 @@ function planned(plan: Plan) {
 }
 
 it("stores only the refusal of a tenant with another tenant's key", () => {
-  const { plannedTenant: own, changes } = planned(createDenyPlan(SECRET));
+  const { plannedTenant: own, changes } = buildPlannedTarget(createDenyPlan(SECRET));
   expect([changes.length, own.summary?.unreverted]).toEqual([1, [SECRET]]);
   // The removal guard's message names the entries.
   const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
-  const stranger = planned({ ...createDenyPlan(SECRET), blockers: [BLOCKER, removals] });
+  const stranger = buildPlannedTarget({ ...createDenyPlan(SECRET), blockers: [BLOCKER, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
   expect(stranger.blockers).toEqual([BLOCKER]);
   expect(stranger.plannedTenant.digest).toBe(own.digest);

@@ -55,12 +55,12 @@ interface Planned {
   readonly tookMs: number;
 }
 
-function addressOf(index: number): string {
+function formatAddress(index: number): string {
   return `https://service-${index}.example`;
 }
 
 /** Plans a fleet on its own clock. */
-async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
+async function planFleet({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
   const time = new ScheduledTime(0);
   const requests = new Map<string, number>();
   const owns = new Map<string, { mood: Mood; own: Own }>();
@@ -68,13 +68,13 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     own.map((one, at) => {
       const name = `t${address}-${at}`;
       owns.set(name, { mood, own: one });
-      return buildTarget(name, {}, { baseUrl: addressOf(address) });
+      return buildTarget(name, {}, { baseUrl: formatAddress(address) });
     }),
   );
   const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
   const isSilent = (mood: Mood): boolean =>
     mood === "silent" || (typeof mood === "number" && Math.floor(time.now() / mood) % 2 === 0);
-  const once = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
+  const simulateRequests = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
     const { mood, own } = owns.get(name) ?? { mood: "well", own: "nothing" };
     requests.set(baseUrl, (requests.get(baseUrl) ?? 0) + count);
     const isSilentHere = isSilent(mood) || own === "silent";
@@ -87,11 +87,11 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     if (own === "key") throw new AuthenticationError("ERR_AUTH", "no", { request, status: 401 });
   };
   /** Retries like the client: quick failures are retried in every retry mode. */
-  const read = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
+  const readTarget = async (one: Target, retryMode: RequestPolicy["retryMode"]): Promise<void> => {
     for (let attempt = 1; ; attempt += 1) {
       const beganAt = time.now();
       try {
-        return await once(one, LISTS);
+        return await simulateRequests(one, LISTS);
       } catch (error) {
         const isSlow = time.now() - beganAt >= TIMEOUT_MS;
         const mayRepeat = error instanceof EmailSecurityError && error.code !== "ERR_AUTH";
@@ -103,7 +103,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
   const names = targets.map(({ name }) => name);
   const wave = { name: "all", maxConcurrent: 1, tolerated, soakMs: 0, gate: false, tenants: names };
   const tally = new FailureTally({ waves: [wave] });
-  const health = new AddressHealth({ probe: (one) => once(one, 1), targets, now: time.now });
+  const health = new AddressHealth({ probe: (one) => simulateRequests(one, 1), targets, now: time.now });
   const outcomes = new Map<string, { code: string; isQueried: boolean; atMs: number }>();
   const done = planAllTargets<string>(targets, {
     addresses: health,
@@ -114,7 +114,7 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
     planTarget: async (one: Target, policy: RequestPolicy, atPlace: RunInSlot) => {
       if (owns.get(one.name)?.own === "files") throw new EmailSecurityError("ERR_SETTINGS_FILE", "no");
       await atPlace(async () => await time.sleep(EXPORT_MS));
-      await Promise.race([read(one, policy.retryMode), ended(over.signal)]);
+      await Promise.race([readTarget(one, policy.retryMode), waitForAbort(over.signal)]);
       return "planned";
     },
     onSettled: async ({ name }, { error }) => {
@@ -128,46 +128,46 @@ async function planned({ addresses, concurrency, tolerated }: Fleet): Promise<Pl
   return { outcomes, requests, over: tally.exceededTolerances.length > 0, tookMs: time.now() };
 }
 
-function ended(signal: AbortSignal): Promise<never> {
+function waitForAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error));
   });
 }
 
-const all = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
+const repeatOwn = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
 const EVERYONE = Number.MAX_SAFE_INTEGER;
 
 describe("planning tenants of one address", () => {
   it("costs two timeouts in total when the address is silent", async () => {
-    const addresses = [{ mood: "silent" as const, own: all("nothing", 300) }];
-    const { outcomes, requests, tookMs } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(addressOf(0))).toBe(LISTS + WITNESSES);
+    const addresses = [{ mood: "silent" as const, own: repeatOwn("nothing", 300) }];
+    const { outcomes, requests, tookMs } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(formatAddress(0))).toBe(LISTS + WITNESSES);
     expect(tookMs).toBe(EXPORT_MS + 2 * TIMEOUT_MS);
     expect([...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT")).toHaveLength(300);
     expect([...outcomes.values()].filter(({ isQueried }) => isQueried)).toHaveLength(1);
   });
 
   it.each(["failing", "refusing"] as const)("costs a few requests in total when the address is %s", async (mood) => {
-    const addresses = [{ mood, own: all("nothing", 300) }];
-    const { outcomes, requests } = await planned({ addresses, concurrency: 2, tolerated: EVERYONE });
-    expect(requests.get(addressOf(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
+    const addresses = [{ mood, own: repeatOwn("nothing", 300) }];
+    const { outcomes, requests } = await planFleet({ addresses, concurrency: 2, tolerated: EVERYONE });
+    expect(requests.get(formatAddress(0))).toBe(LISTS * ATTEMPTS + WITNESSES);
     expect(outcomes.size).toBe(300);
   });
 
   it("reports every tenant of a silent address when planning ends early", async () => {
     const addresses = [
-      { mood: "silent" as const, own: all("nothing", 300) },
-      { mood: "well" as const, own: all("nothing", 212) },
+      { mood: "silent" as const, own: repeatOwn("nothing", 300) },
+      { mood: "well" as const, own: repeatOwn("nothing", 212) },
     ];
-    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: 2 });
+    const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: 2 });
     const failed = [...outcomes.values()].filter(({ code }) => code === "ERR_TIMEOUT");
     expect(failed).toHaveLength(300);
     expect(outcomes.size).toBeLessThan(512);
   });
 
   it("plans responsive tenants even behind silent ones", async () => {
-    const addresses = [{ mood: "well" as const, own: [...all("silent", 5), ...all("nothing", 5)] }];
-    const { outcomes } = await planned({ addresses, concurrency: 1, tolerated: EVERYONE });
+    const addresses = [{ mood: "well" as const, own: [...repeatOwn("silent", 5), ...repeatOwn("nothing", 5)] }];
+    const { outcomes } = await planFleet({ addresses, concurrency: 1, tolerated: EVERYONE });
     const codes = [...outcomes].sort().map(([, { code }]) => code);
     expect(codes).toEqual([...Array(5).fill("ERR_TIMEOUT"), ...Array(5).fill("planned")]);
   });
@@ -210,7 +210,7 @@ it(
   async () => {
     await fc.assert(
       fc.asyncProperty(fleets, async (fleet) => {
-        const { outcomes, requests, over } = await planned(fleet);
+        const { outcomes, requests, over } = await planFleet(fleet);
         for (const [index, { mood: how, own: owns }] of fleet.addresses.entries()) {
           const of = owns.map((one, at) => ({ one, outcome: outcomes.get(`t${index}-${at}`) }));
           if (how === "well" && isFair({ mood: how, own: owns })) {
@@ -219,7 +219,7 @@ it(
             }
           }
           if (how === "silent" || how === "failing" || how === "refusing") {
-            expect(requests.get(addressOf(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
+            expect(requests.get(formatAddress(index)) ?? 0).toBeLessThanOrEqual(LISTS * ATTEMPTS + WITNESSES);
             for (const { outcome } of of) expect(outcome?.code).not.toBe("planned");
           }
         }
@@ -243,13 +243,13 @@ it(
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 4 }),
         async (tenants, dead, concurrency) => {
-          const living = { mood: "well" as const, own: all("nothing", tenants) };
+          const living = { mood: "well" as const, own: repeatOwn("nothing", tenants) };
           const silent = Array.from({ length: dead }, () => ({
             mood: "silent" as const,
-            own: all("nothing", 20),
+            own: repeatOwn("nothing", 20),
           }));
-          const alone = await planned({ addresses: [living], concurrency, tolerated: EVERYONE });
-          const mixedRun = await planned({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
+          const alone = await planFleet({ addresses: [living], concurrency, tolerated: EVERYONE });
+          const mixedRun = await planFleet({ addresses: [...silent, living], concurrency, tolerated: EVERYONE });
           const last = Math.max(
             ...[...mixedRun.outcomes].filter(([name]) => name.startsWith(`t${dead}-`)).map(([, { atMs }]) => atMs),
           );

@@ -5,7 +5,7 @@ import { PlainProgress } from "../../../../provider/rollout/progress/plain-progr
 import { findTerminalCommands, hostileText } from "../../../support/hostile-text";
 import { type PlayedRollout, playTextRollout, rollouts } from "../../../support/rollouts";
 
-function linesOf({ before, events }: PlayedRollout): string[] {
+function renderPlainLines({ before, events }: PlayedRollout): string[] {
   const lines: string[] = [];
   const view = new PlainProgress(before, (line) => lines.push(line));
   for (const event of events) view.handleEvent(event);
@@ -15,7 +15,7 @@ function linesOf({ before, events }: PlayedRollout): string[] {
 
 describe("rollout progress as lines", () => {
   test("shows time, progress, wave, tenant and event", () => {
-    const lines = linesOf(rollouts.stopped);
+    const lines = renderPlainLines(rollouts.stopped);
     expect(lines).toHaveLength(rollouts.stopped.events.length);
     expect(lines.slice(0, 5)).toEqual([
       "2026-11-21 08:00:00Z   60/300  planned: 240 of 300 tenants to change, digest sha256:5d3c0f6a\n",
@@ -33,7 +33,7 @@ describe("rollout progress as lines", () => {
   test("prints one plain-text line per event for hostile text", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        for (const line of linesOf(playTextRollout(text))) {
+        for (const line of renderPlainLines(playTextRollout(text))) {
           expect(line.indexOf("\n")).toBe(line.length - 1);
           expect(findTerminalCommands(line)).toEqual([]);
           expect(line.length).toBeLessThan(20_000);

@@ -38,16 +38,16 @@ describe("a rollout report as text", () => {
 
   test("counts no tenant as changed in part that a wrong key opened", () => {
     const { after } = rollouts.stopped;
-    const textOf = (attempts: number) => {
+    const renderAttempts = (attempts: number) => {
       const error = { code: "ERR_OTHER_TENANT", message: "No.", advice: "Try.", phase: "apply" as const };
       const tenants = after.tenants.map((tenant) =>
         tenant.state === "failed" ? { ...tenant, error, attempts } : tenant,
       );
       return renderReportText({ ...after, tenants }, { width: 1_000 });
     };
-    expect(textOf(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
-    expect(textOf(1)).not.toContain("partly");
-    expect(textOf(2)).toContain("Possibly partly changed: 3 failed.");
+    expect(renderAttempts(1)).toContain("Unchanged, because the key belongs to another tenant: 3 tenants.");
+    expect(renderAttempts(1)).not.toContain("partly");
+    expect(renderAttempts(2)).toContain("Possibly partly changed: 3 failed.");
   });
 
   test("shows some of many failures in full and groups the rest", () => {

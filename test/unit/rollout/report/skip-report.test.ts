@@ -16,7 +16,7 @@ import { findBreakouts } from "../../../support/markdown-breakouts";
 import { countStates, rollouts } from "../../../support/rollouts";
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
-const skip = (name: string, reason = "its service is down"): SkippedReport => ({
+const buildSkippedReport = (name: string, reason = "its service is down"): SkippedReport => ({
   ...{ name, since: "2026-11-21T03:12:00.000Z", by: "dana@build-7", reason },
 });
 
@@ -29,7 +29,7 @@ function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] 
       ...after,
       tenants,
       counts: countStates(tenants),
-      skipped: [...names.map((name) => skip(name)), ...leftOut],
+      skipped: [...names.map((name) => buildSkippedReport(name)), ...leftOut],
     },
     waves: after.waves.map((wave) => ({
       ...{ ...wave, counts: countStates(tenants.filter((one) => one.wave === wave.name)) },
@@ -51,7 +51,9 @@ it.each([
 });
 
 it("lists skipped tenants left out of the plan in every format", () => {
-  const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
+  const many = Array.from({ length: 500 }, (_, index) =>
+    buildSkippedReport(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT),
+  );
   const report = reportWith([FIRST], many);
   expect(reportSchema.parse(JSON.parse(formatReportJson(report)))).toEqual(report);
   const markdown = renderReportMarkdown(report);
@@ -74,7 +76,7 @@ it("lists skipped tenants left out of the plan in every format", () => {
 
 it("names skipped tenants in the combined plan's headline", () => {
   const { report, ...shown } = combinePlans([createDenyPlan("evil.example"), createDenyPlan("evil.example")]);
-  const view = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
+  const view = { ...shown, report: { ...report, skipped: [buildSkippedReport("t8"), buildSkippedReport("t9")] } };
   const headline = "2 of 2 tenants would change, with 1 different change.";
   expect(renderCombinedPlanMarkdown(view)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
   expect(renderCombinedPlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);

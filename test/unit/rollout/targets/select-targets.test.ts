@@ -10,7 +10,8 @@ const TARGETS = [
   buildTarget("initech", { region: "us" }),
 ];
 
-const names = (selection: TargetSelection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
+const listSelectedNames = (selection: TargetSelection): string[] =>
+  selectTargets(TARGETS, selection).map(({ name }) => name);
 
 describe("a valid selection", () => {
   it.each<[TargetSelection, string[]]>([
@@ -26,7 +27,9 @@ describe("a valid selection", () => {
     [{ only: ["acme*"], labels: ["region=us"] }, ["acme-labs"]],
     [{ except: ["acme*"] }, ["globex", "initech"]],
     [{ only: ["*e*"], except: ["globex", "acme"] }, ["acme-labs", "initech"]],
-  ])("selects tenants in file order: %j", (selection, expected) => expect(names(selection)).toEqual(expected));
+  ])("selects tenants in file order: %j", (selection, expected) =>
+    expect(listSelectedNames(selection)).toEqual(expected),
+  );
 });
 
 describe("an invalid selection", () => {
@@ -58,7 +61,9 @@ describe("an invalid selection", () => {
     [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
     [{ only: ["acme"], labels: ["region=us"] }, 'No tenant is selected: none matches "acme" and "region=us" together.'],
   ])("is rejected with a suggestion: %j", (selection, message) => {
-    expect(() => names(selection)).toThrow(expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }));
+    expect(() => listSelectedNames(selection)).toThrow(
+      expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }),
+    );
   });
 });
 
@@ -70,9 +75,9 @@ it("matches * in a name as any characters", () => {
       const all = [buildTarget(name), buildTarget("z")];
       const expression = new RegExp(`^${written.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
       const expected = all.filter((one) => expression.test(one.name));
-      const selected = () => selectTargets(all, { only: [written] });
-      if (expected.length === 0) expect(selected).toThrow();
-      else expect(selected()).toEqual(expected);
+      const selectWritten = () => selectTargets(all, { only: [written] });
+      if (expected.length === 0) expect(selectWritten).toThrow();
+      else expect(selectWritten()).toEqual(expected);
     }),
   );
 });
