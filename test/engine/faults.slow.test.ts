@@ -4,11 +4,11 @@ import {
   buildErrorPattern,
   FAULTS,
   type FaultCase,
+  getPromise,
   type ProxiedEndpoint,
-  promiseOf,
 } from "../integration/faults/faults";
-import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/program";
-import { contentOf } from "../integration/faults/tenant-content";
+import { AFTER, BEFORE, COMPANY, listDeclaredContent } from "../integration/faults/program";
+import { readTenantContent } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { selectCases } from "../support/scale";
@@ -69,7 +69,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
     });
     const { code, output } = await project.run("up", "--yes", "--skip-preview");
     expect(injected.hits).toBeGreaterThan(0);
-    if (promiseOf(one) === "recovers") expect(code, output).toBe(0);
+    if (getPromise(one) === "recovers") expect(code, output).toBe(0);
     else {
       expect(code, output).not.toBe(0);
       expect(output).toMatch(buildErrorPattern(fault));
@@ -77,7 +77,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
 
     await proxy.removeFaults();
     await project.up();
-    expect(contentOf(sandbox)).toMatchObject(declaredContent(program));
+    expect(readTenantContent(sandbox)).toMatchObject(listDeclaredContent(program));
 
     await proxy.removeFaults();
     await project.up();

@@ -9,7 +9,7 @@ import { ManagedProgram, type ManagedStackState, type ProgramUp } from "../../su
 import type { ResourceProperties } from "../../support/provider-call";
 import type { FaultCase, ProxiedEndpoint } from "./faults";
 import { AFTER, BEFORE, COMPANY } from "./program";
-import { contentOf, type TenantContent } from "./tenant-content";
+import { readTenantContent, type TenantContent } from "./tenant-content";
 
 /** The time limit of an attempt when the service should be too slow, and when it shouldn't, in milliseconds. */
 const IMPATIENT_MS = 1_000;
@@ -86,7 +86,7 @@ export class FaultRunner implements AsyncDisposable {
   }
 
   /** Applies the change from {@link BEFORE} to {@link AFTER} without a fault, one resource at a time or in parallel. */
-  async clean({ parallel }: { parallel: boolean }): Promise<Observed> {
+  async runWithoutFault({ parallel }: { parallel: boolean }): Promise<Observed> {
     await using sandbox = await this.#sandbox();
     await using program = this.#program(PATIENT_MS);
     return await this.#observe(sandbox, await program.up(AFTER, { parallel }));
@@ -95,7 +95,7 @@ export class FaultRunner implements AsyncDisposable {
   /**
    * Applies the change with a fault, then twice without one.
    *
-   * @param serial the requests of a serial {@link clean}, which predict the request that a connection is for.
+   * @param serial the requests of a serial {@link runWithoutFault}, which predict the request that a connection is for.
    */
   async run(one: FaultCase<ProxiedEndpoint>, serial: readonly ProxiedRequest[]): Promise<FaultCaseResult> {
     await using sandbox = await this.#sandbox();
@@ -137,7 +137,7 @@ export class FaultRunner implements AsyncDisposable {
     if (due === undefined) throw new Error(`nothing asks for ${endpoint.method} ${endpoint.path} so often`);
     const proxy = this.#proxy;
     const isRefused = fault.door === "refused";
-    const close = (): void => {
+    const injectOutage = (): void => {
       if (isRefused) proxy.rejectConnections();
       else proxy.setCertificate(this.#untrusted);
       if (attempts === "every") return;
@@ -150,10 +150,10 @@ export class FaultRunner implements AsyncDisposable {
       })();
     };
     let isDue = due.index === 0;
-    proxy.hooks = { afterCommit: ({ index }) => index === due.index - 1 && close() };
+    proxy.hooks = { afterCommit: ({ index }) => index === due.index - 1 && injectOutage() };
     return {
       onStep: () => {
-        if (isDue) close();
+        if (isDue) injectOutage();
         isDue = false;
       },
       hits: () => (isRefused ? undefined : proxy.brokenGreetings),
@@ -187,7 +187,7 @@ export class FaultRunner implements AsyncDisposable {
   async #observe(sandbox: Sandbox, up: ProgramUp): Promise<Observed> {
     const requests = [...this.#proxy.requests];
     await this.#heal();
-    return { up, requests, tenant: contentOf(sandbox) };
+    return { up, requests, tenant: readTenantContent(sandbox) };
   }
 
   async #heal(): Promise<void> {

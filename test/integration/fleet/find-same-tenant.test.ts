@@ -37,17 +37,17 @@ tenants: { acme: {}, globex: {} }
   }
 }
 
-const unreadCodesOf = ({ stdout }: CliResult): readonly (readonly string[])[] =>
+const listReadErrorCodes = ({ stdout }: CliResult): readonly (readonly string[])[] =>
   findSchema.parse(JSON.parse(stdout)).tenants.map(({ readErrors }) => readErrors.map(({ code }) => code));
 
 it("detects a second key of a tenant that has only VIPs", async () => {
   const { outcome } = await findInBoth({ acme: true, globex: false }, "sandbox-globex-console");
-  expect(unreadCodesOf(outcome)).toEqual([["ERR_SAME_TENANT"], ["ERR_SAME_TENANT"]]);
+  expect(listReadErrorCodes(outcome)).toEqual([["ERR_SAME_TENANT"], ["ERR_SAME_TENANT"]]);
   expect(outcome.code).toBe(1);
 });
 
 it("reads the VIPs only of tenants that their entries don't identify", async () => {
   const { outcome, requests } = await findInBoth({ acme: true, globex: false });
-  expect(unreadCodesOf(outcome)).toEqual([[], []]);
+  expect(listReadErrorCodes(outcome)).toEqual([[], []]);
   expect(requests).toEqual([...Array.from({ length: 4 }, () => "allow_deny_entries"), "vip_employees"]);
 });

@@ -22,7 +22,7 @@ tenants: { acme: {}, globex: {} }
     "settings/acme.yaml": "version: 1\n",
     "settings/globex.yaml": "version: 1\n",
   });
-  const run = async (...args: string[]) =>
+  const runFleetSite = async (...args: string[]) =>
     await runCli(directory.path, ["fleet", "site", "site", "--notify", "sent.json", ...args], {
       ACME_KEY: "sandbox-acme-ci",
       GLOBEX_KEY: "sandbox-globex-ci",
@@ -30,7 +30,8 @@ tenants: { acme: {}, globex: {} }
       EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
     });
   try {
-    for (const args of [[], ["--only", "acme"], []]) expect(await run(...args)).toMatchObject({ code: 0, stderr: "" });
+    for (const args of [[], ["--only", "acme"], []])
+      expect(await runFleetSite(...args)).toMatchObject({ code: 0, stderr: "" });
   } finally {
     await sandbox.close();
   }

@@ -39,7 +39,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-async function drift(tenant: string, ...args: string[]): Promise<CliResult> {
+async function runDrift(tenant: string, ...args: string[]): Promise<CliResult> {
   return await createCli(directory.path, {
     ...process.env,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -48,7 +48,7 @@ async function drift(tenant: string, ...args: string[]): Promise<CliResult> {
 }
 
 it("shows all drift on a terminal, dangerous drift first", async () => {
-  const { code, stdout } = await drift("acme");
+  const { code, stdout } = await runDrift("acme");
   expect(code).toBe(2);
   const lines = stdout.split("\n");
   expect(lines.filter((line) => /^ {2}(?:allow|deny) /.test(line)).slice(0, 3)).toEqual([
@@ -62,7 +62,7 @@ it("shows all drift on a terminal, dangerous drift first", async () => {
 });
 
 it("shows dangerous drift first in an issue", async () => {
-  await drift("acme", "--output", "drift.md");
+  await runDrift("acme", "--output", "drift.md");
   const markdown = readFileSync(join(directory.path, "drift.md"), "utf8");
   expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
   const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
@@ -77,7 +77,7 @@ it("shows dangerous drift first in an issue", async () => {
 });
 
 it("lists dangerous drift first among what it doesn't adopt", async () => {
-  const { stderr } = await drift("globex", "--adopt", "added", "--dry-run");
+  const { stderr } = await runDrift("globex", "--adopt", "added", "--dry-run");
   const lines = stderr
     .replaceAll(/\n {2}(?=\S)/g, " ")
     .split("\n")

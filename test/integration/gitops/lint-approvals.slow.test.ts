@@ -4,7 +4,7 @@ import { runCli } from "../../support/cli";
 
 const AS_OF = ["--today", "2026-11-23"];
 
-const review = (login: string, commit: string): string =>
+const formatReviews = (login: string, commit: string): string =>
   JSON.stringify([[{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }]]);
 
 describe("email-security lint with a policy that requires approvals", () => {
@@ -23,13 +23,13 @@ describe("email-security lint with a policy that requires approvals", () => {
 
   it("checks approvals from the pipeline's file", async () => {
     using made = change(buildApprovedChange("Tomas Lindqvist"));
-    made.history.write("reviews.json", review("tomas-l", made.head));
+    made.history.write("reviews.json", formatReviews("tomas-l", made.head));
     const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
     const { code, stdout } = await runCli(made.history.path, args);
     expect(stdout).toMatch(/ in 2 files\. Approvals: 1 checked, 1 unchanged\.\n$/);
     expect(code).toBe(0);
 
-    made.history.write("reviews.json", review("mei", made.head));
+    made.history.write("reviews.json", formatReviews("mei", made.head));
     const json = await runCli(made.history.path, [...args, "--format", "json", "--output", "sarif=lint.sarif"]);
     expect(json.code).toBe(2);
     const report = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };

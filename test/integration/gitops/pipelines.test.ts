@@ -21,9 +21,9 @@ import {
 } from "../../support/pipeline-files";
 import { createTestDirectory } from "../../support/test-directory";
 
-const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
+const listJobs = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
   Object.entries(readWorkflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
-const jobs = WORKFLOWS.flatMap(jobsOf);
+const jobs = WORKFLOWS.flatMap(listJobs);
 const steps: [string, Step][] = [
   ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, Step] => [job, step])),
   ...getPreparationSteps().map((step): [string, Step] => ["prepare", step]),
@@ -228,13 +228,15 @@ describe("the GitLab pipeline", () => {
   });
 
   it("runs either the review or the nightly jobs on a schedule", () => {
-    const when = (name: string) => readGitLabJobs()[name]?.rules?.map((rule) => rule.if);
+    const listJobConditions = (name: string) => readGitLabJobs()[name]?.rules?.map((rule) => rule.if);
     for (const name of ["expire", "drift", "report", "propose"]) {
-      expect(when(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
+      expect(listJobConditions(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
     }
-    expect(when("sync")).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes" && $EMAIL_SECURITY_SOURCES']);
-    expect(when("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
-    expect(when("report-review")).toEqual(when("review"));
+    expect(listJobConditions("sync")).toEqual([
+      '$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes" && $EMAIL_SECURITY_SOURCES',
+    ]);
+    expect(listJobConditions("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
+    expect(listJobConditions("report-review")).toEqual(listJobConditions("review"));
   });
 
   it("serializes applies", () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { selectSize } from "../../support/scale";
-import { entry, json, type ReceivedRequest, RecordingService } from "../client/service";
+import { buildEntry, type ReceivedRequest, RecordingService, respondWithJson } from "../client/service";
 import { runClient } from "./client-process";
 
 /** The limit on memory growth while reading a whole list, however long the service makes it. */
@@ -18,19 +18,19 @@ export function answerPage(
   total: unknown,
 ): void {
   const numbers = { page: parsePageNumber({ url }), page_size: items.length, total };
-  if (url.includes("/settings/")) json(response, 200, { results: { items, ...numbers } });
-  else json(response, 200, { results: { items }, pagination: numbers });
+  if (url.includes("/settings/")) respondWithJson(response, 200, { results: { items, ...numbers } });
+  else respondWithJson(response, 200, { results: { items }, pagination: numbers });
 }
 
 /** Returns numbered items of the requested list. */
-export function itemsOf({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
-  const make = (at: number) => {
+export function buildItems({ url }: Pick<ReceivedRequest, "url">, first: number, count: number, text = ""): unknown[] {
+  const buildItem = (at: number) => {
     if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
     if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
-    if (url.includes("allow_deny")) return entry(at, { comment: text });
+    if (url.includes("allow_deny")) return buildEntry(at, { comment: text });
     return { id: `item-${at}`, subject: text };
   };
-  return Array.from({ length: count }, (_, at) => make(first + at));
+  return Array.from({ length: count }, (_, at) => buildItem(first + at));
 }
 
 const READINGS = ["allowDenyEntries.readAll", "vipEmployees.readAll"];
@@ -80,7 +80,7 @@ export const ENDLESS: readonly Endless[] = [
 
 export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: Endless): Promise<void> {
   await using service = await RecordingService.start((request, response) => {
-    answerPage(request, response, itemsOf(request, parsePageNumber(request) * perPage, perPage, text), total);
+    answerPage(request, response, buildItems(request, parsePageNumber(request) * perPage, perPage, text), total);
   });
   const run = await runClient({ baseUrl: service.url, calls });
   expect([run.exitCode, run.complaints]).toEqual([0, ""]);

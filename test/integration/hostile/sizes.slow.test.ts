@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
 import { getTimeLimit, selectSize } from "../../support/scale";
-import { costsABoundedTimeAndMemory, GROUPS, isBrief, type SizeCase } from "./sizes";
+import { assertBoundedCost, GROUPS, isBrief, type SizeCase } from "./sizes";
 
 /** All cases in the long form of the tests; otherwise every other case that sizes.test.ts doesn't run. */
 const isTaken = (one: SizeCase, index: number): boolean =>
@@ -8,6 +8,6 @@ const isTaken = (one: SizeCase, index: number): boolean =>
 
 describe.each(GROUPS)("cost of a response %s", (_what, cases, endpoints) => {
   test.for(cases.filter(isTaken))("$attack.name", { timeout: getTimeLimit(120_000) }, async (one) => {
-    await costsABoundedTimeAndMemory(one, endpoints);
+    await assertBoundedCost(one, endpoints);
   });
 });

@@ -7,7 +7,7 @@ import type { ProviderProcess } from "../../support/provider-process";
 import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 
 /** Cancels as the engine does on Ctrl-C: requests in flight may finish, and no new ones may start. */
-async function cancel(provider: ProviderProcess): Promise<void> {
+async function cancelProvider(provider: ProviderProcess): Promise<void> {
   await call((done) => provider.client.cancel(new Empty(), done));
 }
 
@@ -34,7 +34,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
     sent = posts;
     await sleep(300);
   }
-  await cancel(tenant.provider);
+  await cancelProvider(tenant.provider);
   isHolding = false;
   release.resolve();
 
@@ -56,7 +56,7 @@ it("ends a cancelled list as a partial failure that keeps completed entries", as
 it("sends no request after a cancellation", async () => {
   await using tenant = await startSandboxTenant({ scenario: "acme" });
   const { provider } = tenant;
-  await cancel(provider);
+  await cancelProvider(provider);
   const calls = [
     provider.getResource("allowDenyEntry").create({ list: "deny", value: "evil.example" }),
     provider.getResource("allowDenyEntry").delete("ade_1", { list: "deny", value: "evil.example" }),

@@ -123,12 +123,12 @@ it.each(MISMATCHES)(
       changes: true,
       replaces: [],
     });
-    const update = (preview: boolean) =>
+    const updateImported = (preview: boolean) =>
       resource.update(found.id, found.properties, inputs, found.inputs, { preview }).catch((error: unknown) => error);
-    const previewed = await update(true);
+    const previewed = await updateImported(true);
     expect(previewed).not.toBeInstanceOf(InitFailed);
     expect(String(previewed)).toContain(message);
-    const failed = await update(false);
+    const failed = await updateImported(false);
     if (!(failed instanceof InitFailed)) expect.fail(String(failed));
     expect(failed.properties).toEqual({ failedImport: expect.stringContaining(message) });
 

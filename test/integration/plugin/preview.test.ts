@@ -11,7 +11,7 @@ import { shareSandboxTenant } from "../../support/sandbox-tenant";
 
 const tenant = shareSandboxTenant();
 const LENA = "lena.hartmann@acme.example";
-const host = () => new URL(tenant().sandbox.url).host;
+const getHost = () => new URL(tenant().sandbox.url).host;
 const PREVIEW = { preview: true };
 
 interface Case {
@@ -90,10 +90,10 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
     const { people: _fingerprint, ...knownOutputs } = made.properties;
     const unknown = Object.fromEntries(unknownOutputs.map((name) => [name, UNKNOWN]));
     expect(foreseen.properties).toEqual({
-      ...(unknownOutputs.length === 0 ? knownOutputs : known(knownOutputs)),
+      ...(unknownOutputs.length === 0 ? knownOutputs : omitUnknown(knownOutputs)),
       ...unknown,
     });
-    expect(foreseen.properties["tenant"]).toBe(host());
+    expect(foreseen.properties["tenant"]).toBe(getHost());
 
     let { properties } = made;
     let before = inputs;
@@ -108,7 +108,7 @@ describe.each(CASES)("$what", ({ kind, inputs, unknownOutputs, updates }) => {
   });
 
   /** Returns the declared properties and those that follow from them. */
-  function known(properties: ResourceProperties): ResourceProperties {
+  function omitUnknown(properties: ResourceProperties): ResourceProperties {
     return Object.fromEntries(Object.entries(properties).filter(([name]) => !unknownOutputs.includes(name)));
   }
 });
@@ -119,14 +119,14 @@ it("leaves only values that depend on unknown arguments unknown", async () => {
   const { properties: entry } = await provider
     .getResource("allowDenyEntry")
     .create({ list: UNKNOWN, value: UNKNOWN, comment: "INC-7" }, PREVIEW);
-  const rest = { comment: "INC-7", verdictScope: "global", tenant: host() };
+  const rest = { comment: "INC-7", verdictScope: "global", tenant: getHost() };
   expect(entry).toMatchObject({ ...rest, list: UNKNOWN, value: UNKNOWN, entryType: UNKNOWN });
   const list = provider.getResource("allowDenyList");
   const entries = { "evil.example": UNKNOWN };
-  expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: host() });
+  expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: getHost() });
   expect((await list.create({ entries: UNKNOWN }, PREVIEW)).properties).toEqual({
     entries: UNKNOWN,
-    tenant: host(),
+    tenant: getHost(),
   });
   expect(sandbox.requests).toEqual([]);
 });
@@ -137,5 +137,5 @@ it("leaves `addedBy` unknown for the first comment on an auto-detected VIP", asy
   const inputs = { email: LENA, comment: "Treasury" };
   const next = await provider.getResource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
   const unknownOutputs = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
-  expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: host() });
+  expect(next).toEqual({ ...inputs, ...unknownOutputs, fullName: "Lena Hartmann", tenant: getHost() });
 });

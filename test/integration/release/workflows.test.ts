@@ -10,7 +10,7 @@ import { missingZizmor, runZizmor } from "../../support/zizmor";
 const DIRECTORY = ".github/workflows";
 const NAMES = ["ci", "release"] as const;
 
-async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
+async function readWorkflow(name: (typeof NAMES)[number]): Promise<Workflow> {
   return parse(await readFile(`${DIRECTORY}/${name}.yml`, "utf8")) as Workflow;
 }
 
@@ -48,7 +48,7 @@ describe("workflows of this repository", () => {
   });
 
   it.each(NAMES)("grant permissions per job only: %s", async (name) => {
-    const { permissions, jobs } = await workflow(name);
+    const { permissions, jobs } = await readWorkflow(name);
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) {
       expect(job.permissions).toBeDefined();
@@ -57,7 +57,7 @@ describe("workflows of this repository", () => {
   });
 
   it("publish only from jobs in the release environment", async () => {
-    const { build, ...others } = (await workflow("release")).jobs;
+    const { build, ...others } = (await readWorkflow("release")).jobs;
     expect(build?.permissions).toEqual({ contents: "read" });
     expect(JSON.stringify(build)).not.toContain("secrets.");
     for (const [name, job] of Object.entries<WorkflowJob>(others)) {
@@ -70,7 +70,7 @@ describe("workflows of this repository", () => {
   });
 
   it("release only what is checked and tested", async () => {
-    const runs = (await workflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
+    const runs = (await readWorkflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
     expect(runs?.slice(1)).toEqual(["npm run check", "npm test", "npm run test:all", "npm run release:build"]);
   });
 });

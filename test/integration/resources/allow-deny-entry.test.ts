@@ -14,7 +14,7 @@ const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const evil = { list: "deny", value: "evil.example", comment: "Phishing, INC-7" };
 
 /** Returns the entry as the service would answer it, with the given fields overridden by unusual values. */
-function answered(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
+function buildAnswer(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
   const row = {
     id,
     list: "deny",
@@ -301,7 +301,7 @@ describe("create", () => {
     await using tenant = await startSandboxTenant({
       intercept: (request) =>
         request.method === "POST" && (request.body as { value: string }).value === "evil.example"
-          ? answered("other-1", { list: "allow", value: "other.example", id: standing })
+          ? buildAnswer("other-1", { list: "allow", value: "other.example", id: standing })
           : undefined,
     });
     const { results } = await tenant.console("POST", "/allow_deny_entries", {

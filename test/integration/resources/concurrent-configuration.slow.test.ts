@@ -18,7 +18,7 @@ const ROUNDS = selectCases(
 
 const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
 
-function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
+function buildConfig(sandbox: Sandbox, tenant: string): Record<string, string> {
   return { "email-security:baseUrl": sandbox.url, "email-security:apiKey": `sandbox-${tenant}-ci` };
 }
 
@@ -27,20 +27,20 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
  * in any order.
  */
 function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: ResourceProperties }>[] {
-  const create = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).create(args);
-  const declare = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).declare(args);
+  const createResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).create(args);
+  const declareResource = (kind: HandlerName, args: ResourceProperties) => provider.getResource(kind).declare(args);
   const entries = Array.from({ length: 6 }, (_, at) =>
-    (at % 2 === 0 ? create : declare)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
+    (at % 2 === 0 ? createResource : declareResource)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
   );
   const [one, two, three, four] = EMPLOYEES.map((name) => `${name}@acme.example`);
   return [
     ...entries,
-    create("vipEmployee", { email: one }),
-    declare("vipEmployee", { email: two }),
-    declare("allowDenyList", {
+    createResource("vipEmployee", { email: one }),
+    declareResource("vipEmployee", { email: two }),
+    declareResource("allowDenyList", {
       entries: { "worse.example": "deny", "fine.example": "allow" },
     }),
-    declare("vipList", { members: { [String(three)]: "", [String(four)]: "" } }),
+    declareResource("vipList", { members: { [String(three)]: "", [String(four)]: "" } }),
   ];
 }
 
@@ -50,7 +50,7 @@ it(
     for (let round = 0; round < ROUNDS; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });
       await using provider = await ProviderProcess.start({
-        config: configured(sandbox, "acme"),
+        config: buildConfig(sandbox, "acme"),
         isConfigured: false,
       });
       const entry = provider.getResource("allowDenyEntry");
@@ -77,9 +77,9 @@ it(
   async () => {
     for (let round = 0; round < ROUNDS / 2; round += 1) {
       await using sandbox = await startSandbox({ scenario: "empty" });
-      const instance = (name: string) =>
+      const startInstance = (name: string) =>
         ProviderProcess.start({
-          config: { ...configured(sandbox, name), "email-security:instance": name },
+          config: { ...buildConfig(sandbox, name), "email-security:instance": name },
           // Neither setting may reach an explicit instance.
           environment: {
             EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
@@ -87,7 +87,7 @@ it(
           },
           isConfigured: false,
         });
-      const [acme, globex] = await Promise.all([instance("acme"), instance("globex")]);
+      const [acme, globex] = await Promise.all([startInstance("acme"), startInstance("globex")]);
       await using _acme = acme;
       await using _globex = globex;
       await Promise.all(

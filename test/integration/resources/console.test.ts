@@ -37,15 +37,20 @@ interface Case {
 /** A colleague's action on a value or a mailbox, whose entry may exist. */
 type Act = (colleague: { tenant: ManagedSandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
 
-const evil = (more: ResourceProperties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
-const entries =
+const buildEvilEntry = (more: ResourceProperties) => (value: string) => ({
+  list: "deny",
+  value,
+  comment: "ours",
+  ...more,
+});
+const buildEntriesArguments =
   (text: string, more: ResourceProperties = {}) =>
   (value: string) => ({
     entries: { [value]: text, [`beside.${value}`]: "deny" },
     ...more,
   });
-const vip = (comment: string) => (email: string) => ({ email, comment });
-const members = (comment: string) => (email: string) => ({
+const buildVipArguments = (comment: string) => (email: string) => ({ email, comment });
+const buildMembersArguments = (comment: string) => (email: string) => ({
   members: { [email]: comment },
 });
 
@@ -55,47 +60,47 @@ const isDelete = ({ method }: ServiceRequest) => method === "DELETE";
 const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && path.endsWith("/vip_employees");
 const isVipRemove = ({ path }: ServiceRequest) => path.endsWith("/remove");
 
-const changes =
+const createChangeAct =
   (change: ResourceProperties): Act =>
   ({ tenant, id }) =>
     tenant.console("PATCH", `/allow_deny_entries/${id}`, change);
-const edits = changes({ comment: "theirs" });
-const moves = changes({ list: "allow" });
-const deletes: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
-const adds =
+const edits = createChangeAct({ comment: "theirs" });
+const moves = createChangeAct({ list: "allow" });
+const deleteRow: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
+const createAdditionAct =
   (more: ResourceProperties): Act =>
   ({ tenant, subject }) =>
-    tenant.console("POST", "/allow_deny_entries", { ...evil(more)(subject), entry_type: "domain" });
-const recreates: Act = async (colleague) => {
-  await deletes(colleague);
-  await adds({ comment: "theirs" })(colleague);
+    tenant.console("POST", "/allow_deny_entries", { ...buildEvilEntry(more)(subject), entry_type: "domain" });
+const recreateRow: Act = async (colleague) => {
+  await deleteRow(colleague);
+  await createAdditionAct({ comment: "theirs" })(colleague);
 };
 
-const addsVip =
+const createVipAdditionAct =
   (comment: string): Act =>
   ({ tenant, subject }) =>
     tenant.console("POST", "/vip_employees", { emails: [subject], comment });
-const editsVip: Act = ({ tenant, subject }) =>
+const editVip: Act = ({ tenant, subject }) =>
   tenant.console("PATCH", "/vip_employees", { email: subject, comment: "theirs" });
-const removesVip: Act = ({ tenant, subject }) => tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
+const removeVip: Act = ({ tenant, subject }) => tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
 
 const entryCases: Record<string, Case> = {
   "an entry is created": {
     kind: "allowDenyEntry",
-    args: evil({}),
+    args: buildEvilEntry({}),
     held: isPost,
     rows: [
-      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "failed",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
       },
       {
         colleague: "makes it on the other list",
-        acts: adds({ list: "allow" }),
+        acts: createAdditionAct({ list: "allow" }),
         outcome: "failed",
         messagePattern: /evil-\d+\.example can't be created.*on the allow list.*Dana Reyes.*adopt: true/s,
         holds: "allow: ours",
@@ -104,18 +109,18 @@ const entryCases: Record<string, Case> = {
   },
   "an entry is created that may be taken over": {
     kind: "allowDenyEntry",
-    args: evil({ adopt: true }),
+    args: buildEvilEntry({ adopt: true }),
     held: isPost,
     rows: [
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "created",
         holds: "deny: ours",
       },
       {
         colleague: "makes it on the other list",
-        acts: adds({ list: "allow", comment: "theirs" }),
+        acts: createAdditionAct({ list: "allow", comment: "theirs" }),
         outcome: "created",
         holds: "deny: ours",
       },
@@ -123,41 +128,41 @@ const entryCases: Record<string, Case> = {
   },
   "an entry's comment is changed": {
     kind: "allowDenyEntry",
-    before: evil({ comment: "old" }),
-    args: evil({}),
+    before: buildEvilEntry({ comment: "old" }),
+    args: buildEvilEntry({}),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it and makes it anew", acts: recreates, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it and makes it anew", acts: recreateRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is moved to the other list": {
     kind: "allowDenyEntry",
-    before: evil({ list: "allow" }),
-    args: evil({}),
+    before: buildEvilEntry({ list: "allow" }),
+    args: buildEvilEntry({}),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
       {
         colleague: "moves it there too",
-        acts: changes({ list: "deny" }),
+        acts: createChangeAct({ list: "deny" }),
         outcome: "updated",
         holds: "deny: ours",
       },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
     ],
   },
   "an entry is deleted": {
     kind: "allowDenyEntry",
-    before: evil({}),
+    before: buildEvilEntry({}),
     held: isDelete,
     rows: [
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "updated",
         messagePattern: /was created in its place and is kept/,
         holds: "deny: theirs",
@@ -173,13 +178,13 @@ const entryCases: Record<string, Case> = {
 const listCases: Record<string, Case> = {
   "a list's entry is created": {
     kind: "allowDenyList",
-    args: entries("deny: ours"),
+    args: buildEntriesArguments("deny: ours"),
     held: isPost,
     rows: [
-      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      { colleague: "makes the same", acts: createAdditionAct({}), outcome: "created", holds: "deny: ours" },
       {
         colleague: "makes it with another comment",
-        acts: adds({ comment: "theirs" }),
+        acts: createAdditionAct({ comment: "theirs" }),
         outcome: "partial",
         messagePattern: /deny evil-\d+\.example: .*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
@@ -188,15 +193,15 @@ const listCases: Record<string, Case> = {
   },
   "a list's entry is moved": {
     kind: "allowDenyList",
-    before: entries("allow: ours"),
-    args: entries("deny: ours"),
+    before: buildEntriesArguments("allow: ours"),
+    args: buildEntriesArguments("deny: ours"),
     held: isPatch,
     rows: [
       { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "deny: ours" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "partial",
         messagePattern: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
         holds: "deny: theirs",
@@ -207,14 +212,14 @@ const listCases: Record<string, Case> = {
   },
   "a list's entry is removed": {
     kind: "allowDenyList",
-    before: entries("deny: ours"),
+    before: buildEntriesArguments("deny: ours"),
     args: (value) => ({ entries: { [`beside.${value}`]: "deny" } }),
     held: isDelete,
     rows: [
-      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      { colleague: "deletes it", acts: deleteRow, outcome: "updated", holds: "nothing" },
       {
         colleague: "deletes it and makes it anew",
-        acts: recreates,
+        acts: recreateRow,
         outcome: "updated",
         holds: "deny: theirs",
       },
@@ -225,46 +230,46 @@ const listCases: Record<string, Case> = {
 const vipCases: Record<string, Case> = {
   "a VIP is added": {
     kind: "vipEmployee",
-    args: vip("ours"),
+    args: buildVipArguments("ours"),
     held: isVipPost,
     rows: [
-      { colleague: "adds the same", acts: addsVip("ours"), outcome: "created", holds: "VIP: ours" },
+      { colleague: "adds the same", acts: createVipAdditionAct("ours"), outcome: "created", holds: "VIP: ours" },
       {
         colleague: "adds it with another comment",
-        acts: addsVip("theirs"),
+        acts: createVipAdditionAct("theirs"),
         outcome: "created",
         holds: "VIP: ours",
       },
-      { colleague: "excludes the mailbox", acts: removesVip, outcome: "created", holds: "VIP: ours" },
+      { colleague: "excludes the mailbox", acts: removeVip, outcome: "created", holds: "VIP: ours" },
     ],
   },
   "a VIP's comment is changed": {
     kind: "vipEmployee",
-    before: vip("old"),
-    args: vip("ours"),
+    before: buildVipArguments("old"),
+    args: buildVipArguments("ours"),
     held: isPatch,
     rows: [
-      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "VIP: ours" },
-      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "VIP: ours" },
+      { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "VIP: ours" },
+      { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "VIP: ours" },
     ],
   },
   "a VIP is removed": {
     kind: "vipEmployee",
-    before: vip("ours"),
+    before: buildVipArguments("ours"),
     held: isVipRemove,
     rows: [
-      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" },
-      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "excluded" },
+      { colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" },
+      { colleague: "edits the comment", acts: editVip, outcome: "updated", holds: "excluded" },
     ],
   },
   "a list's VIP is added": {
     kind: "vipList",
-    args: members("ours"),
+    args: buildMembersArguments("ours"),
     held: isVipPost,
     rows: [
       {
         colleague: "adds it with another comment",
-        acts: addsVip("theirs"),
+        acts: createVipAdditionAct("theirs"),
         outcome: "created",
         holds: "VIP: ours",
       },
@@ -272,10 +277,10 @@ const vipCases: Record<string, Case> = {
   },
   "a list's VIP is removed": {
     kind: "vipList",
-    before: members("ours"),
+    before: buildMembersArguments("ours"),
     args: () => ({ members: {}, confirmRemovals: 1 }),
     held: isVipRemove,
-    rows: [{ colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" }],
+    rows: [{ colleague: "removes it", acts: removeVip, outcome: "updated", holds: "excluded" }],
   },
 };
 
@@ -307,12 +312,12 @@ beforeAll(async () => {
     ...row,
     resource: new ManagedResource(tenant, row.kind, { name: row.subject, sharesRuns: true }),
   }));
-  const inOneRun = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
+  const runTogether = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
     await tenant.provider.startNextRun();
     return await Promise.all(resources.map(work));
   };
 
-  await inOneRun(async ({ before, resource, subject }) => {
+  await runTogether(async ({ before, resource, subject }) => {
     if (before === undefined) return;
     expect(await resource.up(before(subject))).toMatchObject({ outcome: "created" });
   });
@@ -322,15 +327,15 @@ beforeAll(async () => {
     for (const row of rows) {
       if (acted.has(row.subject) || !row.held(request) || !isAbout(row.subject, request)) continue;
       acted.add(row.subject);
-      await row.acts({ tenant, subject: row.subject, id: idOf(row.subject) });
+      await row.acts({ tenant, subject: row.subject, id: getEntryId(row.subject) });
     }
   };
-  const runs = await inOneRun(({ args, resource, subject }) =>
+  const runs = await runTogether(({ args, resource, subject }) =>
     args === undefined ? resource.destroy() : resource.up(args(subject)),
   );
   held = undefined;
   const heldThen = rows.map(({ subject }) => formatSubjectRows(tenant.sandbox, subject));
-  const nexts = await inOneRun(async ({ args, resource, subject }) =>
+  const nexts = await runTogether(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
   );
   for (const [at, { subject }] of rows.entries()) {
@@ -365,10 +370,10 @@ it.each(rows)(
 
 function isAbout(subject: string, { path, body }: ServiceRequest): boolean {
   const { value, email, emails = [] } = (body ?? {}) as { value?: string; email?: string; emails?: string[] };
-  const id = idOf(subject);
+  const id = getEntryId(subject);
   return [value, email, ...emails].includes(subject) || (id !== undefined && path.endsWith(`/${id}`));
 }
 
-function idOf(value: string): string | undefined {
+function getEntryId(value: string): string | undefined {
   return tenant.sandbox.allowDenyEntries("acme").find((row) => row.value === value)?.id;
 }

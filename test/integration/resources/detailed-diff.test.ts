@@ -7,15 +7,16 @@ const state = { list: "deny", value: "evil.example", entryType: "domain", verdic
 
 it("reports which properties change, and how", async () => {
   const entry = tenant().provider.getResource("allowDenyEntry");
-  const details = async (news: object, olds: object = state) => await entry.diffDetails("e1", { ...olds }, { ...news });
-  expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
+  const diffDetails = async (news: object, olds: object = state) =>
+    await entry.diffDetails("e1", { ...olds }, { ...news });
+  expect(await diffDetails({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
     list: "UPDATE",
     comment: "ADD",
   });
-  expect(await details({ list: "deny", value: "evil.example" }, { ...state, comment: "INC-7" })).toEqual({
+  expect(await diffDetails({ list: "deny", value: "evil.example" }, { ...state, comment: "INC-7" })).toEqual({
     comment: "DELETE",
   });
-  expect(await details({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
+  expect(await diffDetails({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
 });
 
 it("reports no details when nothing changes", async () => {

@@ -371,7 +371,7 @@ describe("deny of a list next to an undeclared allow", () => {
 
 describe("allow that contradicts a changed entry", () => {
   const deny = { list: "deny", value: "evil.example" };
-  const push = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
+  const pushDuplicates = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
     const [like = {}] = tenant.service.entries as object[];
     for (const [at, row] of rows.entries()) tenant.service.entries.push({ ...like, id: `later-${at}`, ...row });
   };
@@ -384,7 +384,7 @@ describe("allow that contradicts a changed entry", () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...deny, adopt });
-    push(tenant, allowed);
+    pushDuplicates(tenant, allowed);
     expect(await entry.up({ ...deny, adopt, comment: "INC-8" })).toMatchObject({ outcome });
     expect(tenant.service.listContents()).toEqual(held);
   });
@@ -393,7 +393,7 @@ describe("allow that contradicts a changed entry", () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
-    push(tenant, allowed, allowed);
+    pushDuplicates(tenant, allowed, allowed);
     tenant.service.entries.shift();
     expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
     expect(tenant.service.listContents()).toEqual(["deny evil.example"]);
@@ -414,7 +414,7 @@ describe("allow that contradicts a changed entry", () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
-    push(tenant, { ...allowed, verdict_scope: scope });
+    pushDuplicates(tenant, { ...allowed, verdict_scope: scope });
     const { outcome, printed } = await list.up({ entries: { "other.example": "deny" } });
     expect(outcome).toBe("updated");
     expect(printed).toContain("evil.example is also at the tenant as");
@@ -424,7 +424,7 @@ describe("allow that contradicts a changed entry", () => {
     await using tenant = await startLiteralTenant({ allowsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "evil.example" });
-    push(tenant, { ...allowed, verdict_scope: "graymail" });
+    pushDuplicates(tenant, { ...allowed, verdict_scope: "graymail" });
     const { printed } = await entry.destroy();
     expect(printed).toContain("evil.example is also at the tenant as");
   });

@@ -6,7 +6,7 @@ import { startSandboxTenant } from "../../support/sandbox-tenant";
  * creates it before it deletes the old one, or afterwards if the program says so.
  */
 
-function entries(count: number): Record<string, string> {
+function buildDenies(count: number): Record<string, string> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: x"]));
 }
 
@@ -14,11 +14,11 @@ it.each(["made", "deleted"])("replaces an unchanged list without writes when it 
   await using tenant = await startSandboxTenant();
   const { id, properties } = await tenant.provider
     .getResource("allowDenyList", "list")
-    .declare({ entries: entries(5) });
+    .declare({ entries: buildDenies(5) });
   await tenant.provider.startNextRun();
   tenant.trace();
   const list = tenant.provider.getResource("allowDenyList", "list");
-  const { inputs } = await list.check({ entries: entries(5) });
+  const { inputs } = await list.check({ entries: buildDenies(5) });
   if (first === "made") await list.create(inputs);
   await list.delete(id, properties);
   if (first === "deleted") await list.create(inputs);
@@ -29,11 +29,11 @@ it("applies the removal guard to a list shortened by its replacement", async () 
   await using tenant = await startSandboxTenant();
   const { id, properties } = await tenant.provider
     .getResource("allowDenyList", "list")
-    .declare({ entries: entries(40) });
+    .declare({ entries: buildDenies(40) });
   await tenant.provider.startNextRun();
   tenant.trace();
   const list = tenant.provider.getResource("allowDenyList", "list");
-  const { inputs } = await list.check({ entries: entries(5) });
+  const { inputs } = await list.check({ entries: buildDenies(5) });
   await list.create(inputs);
   await expect(list.delete(id, properties)).rejects.toThrow(
     /^The list is replaced, but the elements that it no longer declares were not removed: \[ERR_GUARD\]\nentries would lose 35 of 40 .*Nothing was removed\. .*confirmRemovals: 35 /s,
@@ -42,7 +42,7 @@ it("applies the removal guard to a list shortened by its replacement", async () 
 
   await tenant.provider.startNextRun();
   const again = tenant.provider.getResource("allowDenyList", "list");
-  await again.check({ entries: entries(5), confirmRemovals: 35 });
+  await again.check({ entries: buildDenies(5), confirmRemovals: 35 });
   await again.delete(id, properties);
   expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(5);
 });
@@ -67,7 +67,7 @@ it("deletes a list that the program no longer declares", async () => {
   await using tenant = await startSandboxTenant();
   const { id, properties } = await tenant.provider
     .getResource("allowDenyList", "list")
-    .declare({ entries: entries(40) });
+    .declare({ entries: buildDenies(40) });
   await tenant.provider.startNextRun();
   await tenant.provider.getResource("allowDenyList", "other").check({ entries: { "other.example": "deny" } });
   await tenant.provider.getResource("allowDenyList", "list").delete(id, properties);

@@ -11,7 +11,7 @@ it.each([
   ["reports no conflict", "allow", "graymail"],
 ] as const)("%s that another Provider manages", async (_what, list, verdictScope) => {
   await using service = await LiteralService.start({ allowsDuplicates: true });
-  const start = async (engine: string, instance: string) =>
+  const startInstance = async (engine: string, instance: string) =>
     await ProviderProcess.start({
       engine,
       instance,
@@ -20,16 +20,16 @@ it.each([
   const [first, second] = [createEngineAddress(), createEngineAddress()];
   const entries = { [VALUE]: "deny", "other.example": "deny" };
   const args = { list, value: VALUE, verdictScope, ...(list === "allow" ? { acceptRisk: "a partner" } : {}) };
-  await using q = await start(first, "q");
+  await using q = await startInstance(first, "q");
   const entry = await q.getResource("allowDenyEntry", "entry").declare(args);
   const others = service.entries.splice(0);
-  await using p = await start(second, "p");
+  await using p = await startInstance(second, "p");
   const made = await p.getResource("allowDenyList", "list").declare({ entries });
   service.entries.push(...others);
 
   const third = createEngineAddress();
-  await using stays = await start(third, "q");
-  await using refreshed = await start(third, "p");
+  await using stays = await startInstance(third, "q");
+  await using refreshed = await startInstance(third, "p");
   const unchanged = stays.getResource("allowDenyEntry", "entry");
   const { inputs } = await unchanged.check(args, entry.inputs);
   expect(await unchanged.diff(entry.id, entry.properties, inputs)).toMatchObject({ changes: false });

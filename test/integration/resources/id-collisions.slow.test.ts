@@ -28,21 +28,21 @@ async function runBy(key: string, more: { instance?: string; engine?: string } =
 }
 
 /** Returns the tenants' contents, to verify that nothing was changed. */
-const held = () => JSON.stringify([service.entries(OURS), service.entries(THEIRS)]);
+const serializeContents = () => JSON.stringify([service.listEntries(OURS), service.listEntries(THEIRS)]);
 
 /** Declares our entry, which has id 1 in our tenant; in the other tenant, id 1 is a denied domain. */
-async function declared() {
+async function startDeclaredEntry() {
   service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
   await using run = await runBy(OURS);
   const made = await run.getResource("allowDenyEntry").declare(partner);
-  expect([made.id, service.entries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
+  expect([made.id, service.listEntries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
   service.writes.length = 0;
   return made;
 }
 
 describe("entry whose id now belongs to another", () => {
   it("is gone after a refresh unless found by its value", async () => {
-    const made = await declared();
+    const made = await startDeclaredEntry();
     await using wrong = await runBy(THEIRS);
     expect(await wrong.getResource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
     // The accident: the resource is recreated in the wrong tenant, under an id that belongs to a different entry in the
@@ -58,31 +58,31 @@ describe("entry whose id now belongs to another", () => {
   });
 
   it("is created again without changing the other entry", async () => {
-    const made = await declared();
-    const before = JSON.stringify(service.entries(THEIRS));
+    const made = await startDeclaredEntry();
+    const before = JSON.stringify(service.listEntries(THEIRS));
     await using wrong = await runBy(THEIRS);
     const changed = await wrong.getResource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
     expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
-    expect(JSON.stringify(service.entries(THEIRS).slice(0, 1))).toBe(before);
+    expect(JSON.stringify(service.listEntries(THEIRS).slice(0, 1))).toBe(before);
     expect(changed.properties).toMatchObject({ entryId: "2", comment: "Contract 8" });
   });
 
   it("is not deleted", async () => {
-    const made = await declared();
-    const before = held();
+    const made = await startDeclaredEntry();
+    const before = serializeContents();
     await using wrong = await runBy(THEIRS);
     await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
-    expect([service.writes, held()]).toEqual([[], before]);
+    expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("partner.example on the allow list was already gone");
   });
 
   it("is not deleted when its value exists under another id", async () => {
-    const made = await declared();
+    const made = await startDeclaredEntry();
     service.put(THEIRS, partner);
-    const before = held();
+    const before = serializeContents();
     await using wrong = await runBy(THEIRS);
     await wrong.getResource("allowDenyEntry").delete(made.id, made.properties);
-    expect([service.writes, held()]).toEqual([[], before]);
+    expect([service.writes, serializeContents()]).toEqual([[], before]);
     await expect.poll(() => wrong.printed.join("\n")).toContain("was created in its place and is kept");
   });
 
@@ -110,7 +110,7 @@ describe("entry whose id now belongs to another", () => {
 });
 
 it("rejects an update answered with another entry", async () => {
-  const made = await declared();
+  const made = await startDeclaredEntry();
   await using run = await runBy(OURS);
   const other = {
     id: "1",

@@ -17,6 +17,6 @@ export async function listTenant(options: SandboxOptions = {}): Promise<ListTena
   };
 }
 
-export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
-export const many = (count: number, text = "deny: INC-1"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
+export const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+export const buildDenies = (count: number, text = "deny: INC-1"): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBadDomain(at), text]));

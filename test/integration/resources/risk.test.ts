@@ -9,7 +9,7 @@ async function ownTenant(): Promise<ManagedSandboxTenant> {
   return await startSandboxTenant({}, { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
 }
 
-async function idOf(tenant: ManagedSandboxTenant, list: string, value: string): Promise<string> {
+async function findRowId(tenant: ManagedSandboxTenant, list: string, value: string): Promise<string> {
   const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
   const [item] = results["items"] as { id: string }[];
   return item?.id ?? "";
@@ -129,7 +129,7 @@ describe("list", () => {
     expect(tenant.writes()).toEqual([]);
 
     // Drift of the comment keeps the reason; an entry moved to the other list loses it, since its risk wasn't accepted.
-    const path = `/allow_deny_entries/${await idOf(tenant, "allow", "gmail.com")}`;
+    const path = `/allow_deny_entries/${await findRowId(tenant, "allow", "gmail.com")}`;
     await tenant.console("PATCH", path, { comment: "mine" });
     await tenant.provider.startNextRun();
     const drifted = await list.read(id, changed);

@@ -41,7 +41,7 @@ async function processOf(
 }
 
 /** Returns the deletions and exclusions that were sent. */
-function removals(): string[] {
+function listRemovals(): string[] {
   return sandbox.requests
     .filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))
     .map(({ method, path }) => `${method} ${path}`);
@@ -71,7 +71,7 @@ it("keeps what another Provider of the same tenant manages", async () => {
   }
   await gone.getResource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
   await gone.getResource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
-  expect(removals()).toEqual([]);
+  expect(listRemovals()).toEqual([]);
   expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
 });
 
@@ -97,7 +97,7 @@ it.each([
   if (hasMore) await gone.getResource("allowDenyEntry", "more").check(more, moreOfP.inputs);
   sandbox.clearRequests();
   await gone.getResource("allowDenyEntry", "old").delete(old.id, old.properties, old.inputs);
-  expect(removals()).toEqual([]);
+  expect(listRemovals()).toEqual([]);
   expect((await gone.readPrintedLines()).join("\n")).toContain(
     `${value} on the deny list is kept: the program declares it`,
   );
@@ -132,7 +132,7 @@ it("keeps a list's entries reached by another host name", async () => {
   await two.getResource("allowDenyList", "list").diff(old.id, properties, inputs);
   sandbox.clearRequests();
   await one.getResource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
-  expect(removals()).toEqual([]);
+  expect(listRemovals()).toEqual([]);
 });
 
 it("deletes nothing when the run reaches another tenant", async () => {
@@ -159,7 +159,7 @@ it("deletes nothing when the run reaches another tenant", async () => {
 });
 
 /** Returns the writes that were sent. */
-function writes(): readonly string[] {
+function listWriteMethods(): readonly string[] {
   return sandbox.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
 }
 
@@ -216,7 +216,7 @@ it.each([
   const second = q.getResource(otherKind, "two").declare(otherArgs);
   await expect(second).rejects.toThrow(conflict.told);
   await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("accepts an exclusive-allows list next to another Provider's deny", async () => {
@@ -233,13 +233,16 @@ it("accepts an exclusive-allows list next to another Provider's deny", async () 
 it("rejects both Providers that write to one tenant at once", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
-  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
   const [one, two] = [p.getResource("allowDenyList", "one"), q.getResource("allowDenyList", "two")];
-  const checked = [await one.check(list("at-once-p.example")), await two.check(list("at-once-q.example"))];
+  const checked = [
+    await one.check(buildExclusiveList("at-once-p.example")),
+    await two.check(buildExclusiveList("at-once-q.example")),
+  ];
   const made = await Promise.allSettled([one.create(checked[0]?.inputs ?? {}), two.create(checked[1]?.inputs ?? {})]);
   expect(made.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it.each([
@@ -248,13 +251,13 @@ it.each([
 ])("rejects the first Provider's first write when a second declares a conflict at %s", async (_about, host) => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
   await using q = await processOf(first, "sandbox-acme-console", sandbox.url.replace("127.0.0.1", host), "q");
-  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  const buildExclusiveList = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
   sandbox.clearRequests();
   const one = p.getResource("allowDenyList", "one");
-  const { inputs } = await one.check(list("first.example"));
-  await q.getResource("allowDenyList", "two").check(list("second.example"));
+  const { inputs } = await one.check(buildExclusiveList("first.example"));
+  await q.getResource("allowDenyList", "two").check(buildExclusiveList("second.example"));
   await expect(one.create(inputs)).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("rejects a second Provider of a tenant whose first is unchanged", async () => {
@@ -270,7 +273,7 @@ it("rejects a second Provider of a tenant whose first is unchanged", async () =>
   sandbox.clearRequests();
   const second = q.getResource("allowDenyList", "two").declare({ entries: {}, mode: "exclusive" });
   await expect(second).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-  expect(writes()).toEqual([]);
+  expect(listWriteMethods()).toEqual([]);
 });
 
 it("accepts exclusive lists of two tenants at one address", async () => {

@@ -33,20 +33,20 @@ async function runAt(
 }
 
 /** Updates the resource in the current run. */
-async function update(resource: Resource, { id, properties, inputs }: Made, args: Record<string, unknown>) {
+async function updateResource(resource: Resource, { id, properties, inputs }: Made, args: Record<string, unknown>) {
   const checked = await resource.check(args, inputs);
   expect(checked.failures).toEqual({});
   await resource.diff(id, properties, checked.inputs);
   return await resource.update(id, properties, checked.inputs);
 }
 
-const values = (count: number): string[] => Array.from({ length: count }, (_, at) => `bad${at}.example`);
+const listValues = (count: number): string[] => Array.from({ length: count }, (_, at) => `bad${at}.example`);
 
 /** Creates a stack of single entries at acme, as a first run leaves it. */
-async function entriesAtAcme(sandbox: Sandbox, count: number): Promise<readonly Made[]> {
+async function createAcmeEntries(sandbox: Sandbox, count: number): Promise<readonly Made[]> {
   await using acme = await runAt(sandbox, "acme");
   const made = await Promise.all(
-    values(count).map((value, at) =>
+    listValues(count).map((value, at) =>
       acme.getResource("allowDenyEntry", `e${at}`).declare({ list: "deny", value, comment: "INC-7" }),
     ),
   );
@@ -61,22 +61,22 @@ async function listAtAcme(sandbox: Sandbox, handler: HandlerName, args: Record<s
   return made;
 }
 
-const outcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
+const listOutcomes = async (work: readonly Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(work)).map((one) => (one.status === "rejected" ? (one.reason as Error).message : "done"));
 
 describe("tenant verification by state alone", () => {
   it("rejects a refresh that finds none of five entries", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await entriesAtAcme(sandbox, 5);
-    const refreshed = async (some: readonly Made[]): Promise<string[]> => {
+    const made = await createAcmeEntries(sandbox, 5);
+    const refreshAtGlobex = async (some: readonly Made[]): Promise<string[]> => {
       await using globex = await runAt(sandbox, "globex");
-      return await outcomes(
+      return await listOutcomes(
         some.map(({ id, properties, inputs }, at) =>
           globex.getResource("allowDenyEntry", `e${at}`).read(id, properties, inputs),
         ),
       );
     };
-    const messages = await refreshed(made);
+    const messages = await refreshAtGlobex(made);
     for (const message of messages) expect(message).toMatch(REFUSED);
     // The full message appears once.
     const [inFull, ...others] = messages.filter((message) => message.includes("neither"));
@@ -84,23 +84,29 @@ describe("tenant verification by state alone", () => {
     expect(inFull).toContain('neither "deny bad0.example" nor "deny bad1.example"');
     expect(inFull).toContain("EMAIL_SECURITY_API_KEY");
     expect(inFull).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true");
-    expect(await refreshed(made.slice(1))).toEqual(["done", "done", "done", "done"]);
+    expect(await refreshAtGlobex(made.slice(1))).toEqual(["done", "done", "done", "done"]);
     expect(listWrites(sandbox)).toEqual([]);
   });
 
   it("rejects every write of such a run", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await entriesAtAcme(sandbox, 5);
+    const made = await createAcmeEntries(sandbox, 5);
     await using globex = await runAt(sandbox, "globex");
-    const entry = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
+    const getEntryResource = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
     const work = [
       globex.getResource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
       ...made
         .slice(0, 2)
-        .map((one, at) => update(entry(at), one, { list: "deny", value: values(5)[at] ?? "", comment: "Changed" })),
-      ...made.slice(2).map(({ id, properties, inputs }, at) => entry(at + 2).delete(id, properties, inputs)),
+        .map((one, at) =>
+          updateResource(getEntryResource(at), one, {
+            list: "deny",
+            value: listValues(5)[at] ?? "",
+            comment: "Changed",
+          }),
+        ),
+      ...made.slice(2).map(({ id, properties, inputs }, at) => getEntryResource(at + 2).delete(id, properties, inputs)),
     ];
-    for (const message of await outcomes(work)) expect(message).toMatch(REFUSED);
+    for (const message of await listOutcomes(work)) expect(message).toMatch(REFUSED);
     expect(listWrites(sandbox)).toEqual([]);
     expect(sandbox.allowDenyEntries("acme")).toHaveLength(5);
   });
@@ -108,15 +114,15 @@ describe("tenant verification by state alone", () => {
   it.each<[HandlerName, Record<string, unknown>, Record<string, unknown>]>([
     [
       "allowDenyList",
-      { entries: Object.fromEntries(values(5).map((value) => [value, "deny"])) },
-      { entries: Object.fromEntries(values(6).map((value) => [value, "deny: again"])) },
+      { entries: Object.fromEntries(listValues(5).map((value) => [value, "deny"])) },
+      { entries: Object.fromEntries(listValues(6).map((value) => [value, "deny: again"])) },
     ],
     [
       "allowDenyList",
       {
         mode: "exclusive",
         maxRemovalFraction: 1,
-        entries: Object.fromEntries(values(5).map((one) => [one, "deny"])),
+        entries: Object.fromEntries(listValues(5).map((one) => [one, "deny"])),
       },
       { mode: "exclusive", maxRemovalFraction: 1, entries: { "bad0.example": "deny" } },
     ],
@@ -126,7 +132,7 @@ describe("tenant verification by state alone", () => {
     const { id, properties, inputs } = made;
     for (const work of [
       (list: Resource) => list.read(id, properties, inputs),
-      (list: Resource) => update(list, made, changed),
+      (list: Resource) => updateResource(list, made, changed),
       (list: Resource) => list.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
@@ -138,7 +144,7 @@ describe("tenant verification by state alone", () => {
   it("accepts an emptied tenant for one run when confirmed", async () => {
     await using sandbox = await startTwoTenants({ people: false });
     const { id, properties, inputs } = await listAtAcme(sandbox, "allowDenyList", {
-      entries: Object.fromEntries(values(5).map((value) => [value, "deny"])),
+      entries: Object.fromEntries(listValues(5).map((value) => [value, "deny"])),
     });
     await using run = await runAt(sandbox, "globex", { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" });
     const read = await run.getResource("allowDenyList").read(id, properties, inputs);
@@ -147,7 +153,7 @@ describe("tenant verification by state alone", () => {
 
   it("accepts a tenant that still has one entry, on either list", async () => {
     await using sandbox = await startTwoTenants({ people: false });
-    const made = await entriesAtAcme(sandbox, 6);
+    const made = await createAcmeEntries(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme").slice(1)) {
       await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
@@ -184,7 +190,7 @@ describe("tenant verification by its people", () => {
     );
     for (const work of [
       (one: Resource) => one.read(id, properties, inputs),
-      (one: Resource) => update(one, made, changed),
+      (one: Resource) => updateResource(one, made, changed),
       (one: Resource) => one.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
@@ -212,9 +218,9 @@ describe("tenant verification by its people", () => {
 
   it("accepts a new set of people for one run when confirmed", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await entriesAtAcme(sandbox, 2);
+    const made = await createAcmeEntries(sandbox, 2);
     const news = await Promise.all(
-      values(2).map(async (value) => {
+      listValues(2).map(async (value) => {
         const entry = { list: "deny", value, comment: "INC-7" };
         await click(sandbox, "POST", "/allow_deny_entries", { ...entry, entry_type: "domain" }, "globex");
         return entry;
@@ -247,7 +253,7 @@ describe("tenant verification by its people", () => {
     // A state from before the entry recorded the second domain.
     const old = { ...entry.properties, people: String(entry.properties["people"]).slice(0, 7) };
     await using run = await runAt(sandbox, "acme");
-    const changed = await update(run.getResource("vipList"), vips, { members: { "ceo@acme.test": "" } });
+    const changed = await updateResource(run.getResource("vipList"), vips, { members: { "ceo@acme.test": "" } });
     await using later = await runAt(sandbox, "acme");
     await later.getResource("vipList").diff(vips.id, changed, { members: { "ceo@acme.test": "" } });
     expect((await later.getResource("allowDenyEntry").read(entry.id, old))?.id).toBe(entry.id);
@@ -268,7 +274,7 @@ describe("tenant verification by its people", () => {
       list: "deny",
       value: "bad.example",
     });
-    const read = async (accept: string): Promise<unknown> => {
+    const readFromOtherTenant = async (accept: string): Promise<unknown> => {
       await using run = await ProviderProcess.start({
         instance: "eu",
         config: {
@@ -279,13 +285,15 @@ describe("tenant verification by its people", () => {
       });
       return await run.getResource("allowDenyEntry").read(id, properties);
     };
-    await expect(read("true")).rejects.toThrow(/EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is currently "true"\)\./);
-    expect(await read("other, eu")).toBeUndefined();
+    await expect(readFromOtherTenant("true")).rejects.toThrow(
+      /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=eu \(it is currently "true"\)\./,
+    );
+    expect(await readFromOtherTenant("other, eu")).toBeUndefined();
   });
 
   it("continues an interrupted deletion", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await entriesAtAcme(sandbox, 6);
+    const made = await createAcmeEntries(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme")) {
       await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
@@ -293,9 +301,9 @@ describe("tenant verification by its people", () => {
     const deleted = made.map(({ id, properties, inputs }, at) =>
       acme.getResource("allowDenyEntry", `e${at}`).delete(id, properties, inputs),
     );
-    expect(new Set(await outcomes(deleted))).toEqual(new Set(["done"]));
+    expect(new Set(await listOutcomes(deleted))).toEqual(new Set(["done"]));
     // The read doesn't report the entry as deleted.
-    const [first] = await outcomes(
+    const [first] = await listOutcomes(
       made.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
     expect(first).toMatch(REFUSED);
@@ -306,11 +314,11 @@ describe("tenant verification by own domains", () => {
   it("rejects another tenant before the first write of a new stack", async () => {
     await using sandbox = await startTwoTenants();
     await using globex = await runAt(sandbox, "globex", { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" });
-    const entries = values(3).map((value, at) =>
+    const entries = listValues(3).map((value, at) =>
       globex.getResource("allowDenyEntry", `e${at}`).declare({ list: "deny", value }),
     );
     const list = globex.getResource("allowDenyList").declare({ entries: { "other.example": "deny" } });
-    const messages = await outcomes([...entries, list]);
+    const messages = await listOutcomes([...entries, list]);
     for (const message of messages) expect(message).toMatch(REFUSED);
     expect(messages.join()).toContain('own people have mailboxes of "globex.example"');
     expect(messages.join()).toContain("add its domain to ownDomains");
@@ -334,8 +342,8 @@ describe("tenant verification by own domains", () => {
 describe("cost of tenant verification", () => {
   it("is one request per run, or none when VIPs are read anyway", async () => {
     await using sandbox = await startTwoTenants();
-    const made = await entriesAtAcme(sandbox, 20);
-    const seen = (): number =>
+    const made = await createAcmeEntries(sandbox, 20);
+    const countMailboxReads = (): number =>
       sandbox.requests.filter(
         ({ method, path, query }) =>
           `${method} ${path.replace("/api/v1/settings", "")}?${new URLSearchParams(query)} ` === SEES_PEOPLE,
@@ -345,21 +353,21 @@ describe("cost of tenant verification", () => {
       made.map(({ id, properties }, at) => acme.getResource("allowDenyEntry", `e${at}`).read(id, properties)),
     );
     expect(sandbox.requests).toHaveLength(3);
-    expect(seen()).toBe(1);
+    expect(countMailboxReads()).toBe(1);
     await Promise.all(
       made.map((one, at) =>
-        update(acme.getResource("allowDenyEntry", `e${at}`), one, {
+        updateResource(acme.getResource("allowDenyEntry", `e${at}`), one, {
           list: "deny",
-          value: values(20)[at] ?? "",
+          value: listValues(20)[at] ?? "",
           comment: "INC-8",
         }),
       ),
     );
-    expect(seen()).toBe(1);
+    expect(countMailboxReads()).toBe(1);
     sandbox.clearRequests();
     await using vips = await runAt(sandbox, "acme");
     await vips.getResource("vipEmployee").declare({ email: "ceo@acme.example" });
-    expect(seen()).toBe(0);
+    expect(countMailboxReads()).toBe(0);
   });
 
   it("is only a warning when the request is forbidden", async () => {

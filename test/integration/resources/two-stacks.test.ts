@@ -35,19 +35,19 @@ interface Case {
 
 type Declares = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
 
-const both = (declares: ((subject: string) => ResourceProperties) | undefined): Declares => ({
+const declareInBoth = (declares: ((subject: string) => ResourceProperties) | undefined): Declares => ({
   one: declares,
   two: declares,
 });
-const deny =
+const buildDenyArguments =
   (comment: string, more: ResourceProperties = {}) =>
   (value: string) => ({ list: "deny", value, comment, ...more });
-const allow = (comment: string) => (value: string) => ({ list: "allow", value, comment });
-const vip = (comment: string) => (email: string) => ({ email, comment });
-const list = (text: string | undefined) => (value: string) => ({
+const buildAllowArguments = (comment: string) => (value: string) => ({ list: "allow", value, comment });
+const buildVipArguments = (comment: string) => (email: string) => ({ email, comment });
+const buildListArguments = (text: string | undefined) => (value: string) => ({
   entries: { ...(text === undefined ? {} : { [value]: text }), [`beside.${value}`]: "deny" },
 });
-const members = (comment: string) => (email: string) => ({
+const buildMembersArguments = (comment: string) => (email: string) => ({
   members: { [email]: comment },
 });
 
@@ -55,109 +55,119 @@ const EXISTS =
   /evil-\d+\.example can't be created on the (allow|deny) list: an entry already exists.*Pulumi \(ci\).*adopt: true/s;
 
 const CASES: readonly Case[] = [
-  { what: "make the same entry", kind: "allowDenyEntry", now: both(deny("a")), holds: ["deny: a"] },
+  {
+    what: "make the same entry",
+    kind: "allowDenyEntry",
+    now: declareInBoth(buildDenyArguments("a")),
+    holds: ["deny: a"],
+  },
   {
     what: "make it with another comment",
     kind: "allowDenyEntry",
-    now: { one: deny("a"), two: deny("b") },
+    now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
     fails: EXISTS,
   },
   {
     what: "make it on another list",
     kind: "allowDenyEntry",
-    now: { one: deny("a"), two: allow("a") },
+    now: { one: buildDenyArguments("a"), two: buildAllowArguments("a") },
     holds: ["deny: a", "allow: a"],
     fails: EXISTS,
   },
   {
     what: "make it with another comment, and may take it over",
     kind: "allowDenyEntry",
-    now: { one: deny("a", { adopt: true }), two: deny("b", { adopt: true }) },
+    now: { one: buildDenyArguments("a", { adopt: true }), two: buildDenyArguments("b", { adopt: true }) },
     holds: ["deny: a", "deny: b"],
   },
   {
     what: "give it another comment",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: deny("a"), two: deny("b") },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildDenyArguments("a"), two: buildDenyArguments("b") },
     holds: ["deny: a", "deny: b"],
   },
   {
     what: "move it, and give it another comment",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: allow("old"), two: deny("b") },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildAllowArguments("old"), two: buildDenyArguments("b") },
     holds: ["allow: old", "deny: b"],
   },
   {
     what: "move it alike",
     kind: "allowDenyEntry",
-    before: both(deny("a")),
-    now: both(allow("a")),
+    before: declareInBoth(buildDenyArguments("a")),
+    now: declareInBoth(buildAllowArguments("a")),
     holds: ["allow: a"],
   },
   {
     what: "change and delete it",
     kind: "allowDenyEntry",
-    before: both(deny("old")),
-    now: { one: deny("a"), two: undefined },
+    before: declareInBoth(buildDenyArguments("old")),
+    now: { one: buildDenyArguments("a"), two: undefined },
     holds: ["deny: a", "nothing"],
   },
   {
     what: "both delete it",
     kind: "allowDenyEntry",
-    before: both(deny("a")),
-    now: both(undefined),
+    before: declareInBoth(buildDenyArguments("a")),
+    now: declareInBoth(undefined),
     holds: ["nothing"],
   },
-  { what: "make the same VIP", kind: "vipEmployee", now: both(vip("a")), holds: ["VIP: a"] },
+  { what: "make the same VIP", kind: "vipEmployee", now: declareInBoth(buildVipArguments("a")), holds: ["VIP: a"] },
   {
     what: "make the VIP with another comment",
     kind: "vipEmployee",
-    now: { one: vip("a"), two: vip("b") },
+    now: { one: buildVipArguments("a"), two: buildVipArguments("b") },
     holds: ["VIP: a", "VIP: b"],
   },
   {
     what: "change and remove the VIP",
     kind: "vipEmployee",
-    before: both(vip("old")),
-    now: { one: vip("a"), two: undefined },
+    before: declareInBoth(buildVipArguments("old")),
+    now: { one: buildVipArguments("a"), two: undefined },
     holds: ["VIP: a", "excluded"],
   },
   {
     what: "both remove the VIP",
     kind: "vipEmployee",
-    before: both(vip("a")),
-    now: both(undefined),
+    before: declareInBoth(buildVipArguments("a")),
+    now: declareInBoth(undefined),
     holds: ["excluded"],
   },
-  { what: "declare the same list", kind: "allowDenyList", now: both(list("deny: a")), holds: ["deny: a"] },
+  {
+    what: "declare the same list",
+    kind: "allowDenyList",
+    now: declareInBoth(buildListArguments("deny: a")),
+    holds: ["deny: a"],
+  },
   {
     what: "move it in two lists",
     kind: "allowDenyList",
-    before: both(list("deny: a")),
-    now: both(list("allow: a")),
+    before: declareInBoth(buildListArguments("deny: a")),
+    now: declareInBoth(buildListArguments("allow: a")),
     holds: ["allow: a"],
   },
   {
     what: "take it out of two lists",
     kind: "allowDenyList",
-    before: both(list("deny: a")),
-    now: both(list(undefined)),
+    before: declareInBoth(buildListArguments("deny: a")),
+    now: declareInBoth(buildListArguments(undefined)),
     holds: ["nothing"],
   },
   {
     what: "make it alone and in a list",
     kind: ["allowDenyEntry", "allowDenyList"],
-    now: { one: deny("a"), two: list("deny: a") },
+    now: { one: buildDenyArguments("a"), two: buildListArguments("deny: a") },
     holds: ["deny: a"],
   },
-  { what: "declare the same VIPs", kind: "vipList", now: both(members("a")), holds: ["VIP: a"] },
+  { what: "declare the same VIPs", kind: "vipList", now: declareInBoth(buildMembersArguments("a")), holds: ["VIP: a"] },
   {
     what: "make the VIP alone and in a list",
     kind: ["vipEmployee", "vipList"],
-    now: { one: vip("a"), two: members("b") },
+    now: { one: buildVipArguments("a"), two: buildMembersArguments("b") },
     holds: ["VIP: a", "VIP: b"],
   },
 ];
@@ -174,7 +184,7 @@ const MAILBOXES = [
 ];
 
 /** Gives each case its own value or mailbox, so that all run at once. */
-function subjects(): readonly (Case & { subject: string })[] {
+function assignSubjects(): readonly (Case & { subject: string })[] {
   const mailboxes = MAILBOXES.values();
   return CASES.map((one, number) => {
     const isVip = String(one.kind).startsWith("vip");
@@ -192,7 +202,7 @@ class Stack implements AsyncDisposable {
     this.proxy = proxy;
     this.provider = provider;
     this.resources = new Map(
-      subjects().map(({ kind, subject }) => {
+      assignSubjects().map(({ kind, subject }) => {
         const handler = typeof kind === "string" ? kind : kind[at];
         return [
           subject,
@@ -211,8 +221,8 @@ class Stack implements AsyncDisposable {
   }
 
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
-  async up(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
-    const ups = subjects().map(async (one) => {
+  async updateAll(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
+    const ups = assignSubjects().map(async (one) => {
       const resource = this.resources.get(one.subject) as ManagedResource;
       const args = declares(one)?.(one.subject);
       if (args !== undefined) return [one.subject, await resource.up(args)] as const;
@@ -247,22 +257,25 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
     for (const [at, name] of STACKS.entries()) {
       stacks[name] = await Stack.start(sandbox.url, at);
       open.push(stacks[name]);
-      await stacks[name].up(({ before }) => before?.[name]);
+      await stacks[name].updateAll(({ before }) => before?.[name]);
     }
 
     const order = new Interleaving(STACKS, seed);
     const outcomes = await Promise.all(
       STACKS.map(async (name) => {
         const stack = stacks[name] as Stack;
-        stack.proxy.hooks = { beforeForward: () => order.gate(name), afterCommit: () => order.gate(name) };
+        stack.proxy.hooks = {
+          beforeForward: () => order.waitForTurn(name),
+          afterCommit: () => order.waitForTurn(name),
+        };
         await stack.provider.startNextRun();
-        const outcome = await stack.up(({ now }) => now[name]).finally(() => order.leave(name));
+        const outcome = await stack.updateAll(({ now }) => now[name]).finally(() => order.leave(name));
         stack.proxy.hooks = {};
         return outcome;
       }),
     );
     const isFailed = (up: Up | undefined) => up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
-    for (const { what, subject, holds, fails } of subjects()) {
+    for (const { what, subject, holds, fails } of assignSubjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);
       expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
@@ -278,12 +291,12 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
       const stack = stacks[name] as Stack;
       await stack.provider.startNextRun();
       await stack.refresh();
-      await stack.up(({ now }) => now[name]);
+      await stack.updateAll(({ now }) => now[name]);
       await stack.provider.startNextRun();
       stack.proxy.requests.length = 0;
-      const again = await stack.up(({ now }) => now[name]);
+      const again = await stack.updateAll(({ now }) => now[name]);
       expect(stack.proxy.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-      for (const { what, subject, now, holds, fails } of subjects()) {
+      for (const { what, subject, now, holds, fails } of assignSubjects()) {
         const up = again.get(subject);
         if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
         expect.soft(up?.outcome, `${what}, again`).toBe("same");

@@ -81,7 +81,7 @@ interface Ended {
 }
 
 /** Runs a rollout to its end, as `email-security rollout` does. */
-async function run(
+async function runTestRollout(
   journal: Journal,
   id: string,
   { change }: Tenants,
@@ -109,7 +109,7 @@ async function run(
   }
 }
 
-async function plan(database: Database): Promise<string> {
+async function planTestRollout(database: Database): Promise<string> {
   const journal = await Journal.open(database);
   const id = await journal.create(
     SPEC,
@@ -150,7 +150,7 @@ it(
           await storage.query("PRAGMA synchronous = OFF");
           try {
             const tenants = new Tenants(failing);
-            const id = await plan(storage);
+            const id = await planTestRollout(storage);
             const healthy = await Journal.open(storage);
             await healthy.start(id, { retry: true });
 
@@ -164,7 +164,7 @@ it(
               if (isTwice) twice.abort();
             };
             const signals = { stopping: once.signal, aborted: twice.signal };
-            const ended = journal && (await run(journal, id, tenants, signals));
+            const ended = journal && (await runTestRollout(journal, id, tenants, signals));
             if (ended !== undefined) {
               ends[ended.state === undefined ? "told" : "quiet"] += 1;
               await expectTruth(healthy, id, tenants, ended);
@@ -173,7 +173,7 @@ it(
             tenants.failing.clear();
             await healthy.resetInterrupted(id);
             await healthy.start(id, { retry: true });
-            expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
+            expect(await runTestRollout(healthy, id, tenants)).toMatchObject({ state: "done" });
             for (const { name, state } of await healthy.listTenants(id)) expect(state, name).toBe("done");
             expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
           } finally {

@@ -111,22 +111,22 @@ export class PlannedFleet implements AsyncDisposable {
     this.#toolchain.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
     const parent = "email-security:index:TenantSettings";
     const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
-    const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+    const buildListUrn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
     this.hasState(name, {
       manifest: {},
       resources: [
-        { urn: urn(parent), type: parent },
-        { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
+        { urn: buildListUrn(parent), type: parent },
+        { urn: buildListUrn(`${parent}$${type}`), type, outputs: { entries } },
       ],
     });
   }
 
   /** The calls of Pulumi's CLI so far. */
   get calls(): readonly string[] {
-    return this.written("calls.txt").trim().split("\n");
+    return this.readWritten("calls.txt").trim().split("\n");
   }
 
-  written(file: string): string {
+  readWritten(file: string): string {
     return readFileSync(join(this.#toolchain.directory, file), "utf8");
   }
 

@@ -15,7 +15,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   let sandbox: Sandbox;
   let toolchain: FakeToolchain;
   let run: CliResult;
-  const written = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
+  const readWritten = (file: string): string => readFileSync(join(toolchain.directory, file), "utf8");
 
   beforeAll(async () => {
     sandbox = await startSandbox({
@@ -69,14 +69,14 @@ describe.skipIf(!hasShell)("a rollout of 200 denies and one allow", () => {
   });
 
   it("shows the allow first in a pull request comment", () => {
-    const rows = written("plan.md")
+    const rows = readWritten("plan.md")
       .split("\n")
       .filter((line) => /^\| `[+~-]`/.test(line));
     expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
   });
 
   it("lists the allow first in the truncated JSON report", () => {
-    const { tenants } = JSON.parse(written("report.json")) as {
+    const { tenants } = JSON.parse(readWritten("report.json")) as {
       tenants: { name: string; changes: { list?: string; value: string }[] }[];
     };
     const { changes = [] } = tenants.find(({ name }) => name === "t2") ?? {};

@@ -129,7 +129,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
     ...one,
     rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
   }));
-  const ids = await write(database, written);
+  const ids = await writeJournal(database, written);
   const rollouts = await Rollouts.open({ database, environment: {} });
   try {
     for (const [purpose, meant] of Object.entries(MEANT)) {
@@ -148,38 +148,42 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
 
 it("resumes and abandons only idle rollouts, and stops running ones", async () => {
   const database = join(directory, "held.db");
-  const one = (state: Written["state"]): Written => ({
+  const buildSingleRollout = (state: Written["state"]): Written => ({
     state,
     rollsBack: undefined,
     project: "one",
     tenants: [{ name: "a", state: "pending", isBegun: true, hasPlan: true }],
   });
-  const [older, held, newest] = await write(database, [one("stopped"), one("running"), one("waiting")]);
+  const [older, held, newest] = await writeJournal(database, [
+    buildSingleRollout("stopped"),
+    buildSingleRollout("running"),
+    buildSingleRollout("waiting"),
+  ]);
   const rollouts = await Rollouts.open({ database, environment: {} });
-  const found = async (purpose: RolloutAction) => (await rollouts.find(undefined, purpose)).id;
+  const findRolloutId = async (purpose: RolloutAction) => (await rollouts.find(undefined, purpose)).id;
   try {
-    expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
-    await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
+    expect([await findRolloutId("resume"), await findRolloutId("abandon")]).toEqual([newest, newest]);
+    await expect(findRolloutId("stop")).rejects.toThrow("There is no rollout that can be stopped in");
     const waits = `${newest} waits for approval, and no run is in progress. To abandon it: \`email-security rollout abandon ${newest}`;
-    await expect(found("stop")).rejects.toThrow(waits);
+    await expect(findRolloutId("stop")).rejects.toThrow(waits);
     await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
     await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.lock(`rollout-${held}`, () => {});
-    expect(await found("stop")).toBe(held);
+    expect(await findRolloutId("stop")).toBe(held);
     await rollouts.stop(held ?? "");
     expect((await rollouts.journal.getRollout(held ?? "")).isStopping).toBe(true);
     await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still in progress.* Stop it first: `.* stop /);
     await rollouts.journal.abandon(newest ?? "", "It was abandoned by a person.");
-    expect(await found("resume")).toBe(older);
+    expect(await findRolloutId("resume")).toBe(older);
     await hold?.release();
-    expect(await found("resume")).toBe(held);
+    expect(await findRolloutId("resume")).toBe(held);
   } finally {
     await rollouts.close();
   }
 });
 
 /** Writes rollouts one minute apart, in any state. */
-async function write(place: string, all: readonly Written[]): Promise<string[]> {
+async function writeJournal(place: string, all: readonly Written[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
   const database = await openJournalDatabase(place);
   // Durability doesn't matter: the data is discarded with the test.

@@ -54,14 +54,14 @@ afterAll(async () => {
 
 /** Asserts that nothing in it is interpreted where it is printed. */
 function expectNothingButText(shown: unknown): void {
-  const text = typeof shown === "string" ? shown : stringsIn(shown).join("\n");
+  const text = typeof shown === "string" ? shown : collectStrings(shown).join("\n");
   expect(findTerminalCommands(text)).toEqual([]);
 }
 
-function stringsIn(value: unknown): string[] {
+function collectStrings(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) => [key, ...stringsIn(one)]);
+  return Object.entries(value).flatMap(([key, one]) => [key, ...collectStrings(one)]);
 }
 
 const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => ResourceProperties[]>> = {
@@ -120,15 +120,15 @@ describe("check", () => {
   test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
     "rejects a comment that contains %s, and shows where",
     async (_name, text) => {
-      const of = async (handler: HandlerName, args: ResourceProperties) =>
+      const checkArguments = async (handler: HandlerName, args: ResourceProperties) =>
         (await provider.getResource(handler).check(args)).failures;
       const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
       const allFailures = [
-        await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
-        await of("vipEmployee", { email: "a@b.example", comment }),
-        await of("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
-        await of("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
-        await of("vipList", { members: { "a@b.example": comment } }),
+        await checkArguments("allowDenyEntry", { list: "deny", value: "a.example", comment }),
+        await checkArguments("vipEmployee", { email: "a@b.example", comment }),
+        await checkArguments("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
+        await checkArguments("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
+        await checkArguments("vipList", { members: { "a@b.example": comment } }),
       ];
       for (const failures of allFailures) {
         expect(failures[""]).toContain("would interpret as a command");
@@ -147,14 +147,14 @@ describe("check", () => {
 });
 
 /** Removes the entry's id: it comes from the service and is kept verbatim, and the engine prints it in quotes. */
-function withoutEntryId(shown: unknown): unknown {
+function removeEntryId(shown: unknown): unknown {
   if (typeof shown !== "object" || shown === null) return shown;
   const { entryId: _id, ...rest } = shown as ResourceProperties;
-  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutEntryId(one)]));
+  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, removeEntryId(one)]));
 }
 
 /** Replaces every display-only text of a service response with hostile text. */
-function poisoned({ status, body }: ServiceResponse, text: string): ServiceResponse {
+function poisonResponse({ status, body }: ServiceResponse, text: string): ServiceResponse {
   const own = new Set(["id", "email", "value", "list", "entry_type", "verdict_scope"]);
   const poison = (value: unknown, key = ""): unknown => {
     if (Array.isArray(value)) return value.map((one) => poison(one));
@@ -174,7 +174,7 @@ describe("hostile text from the service", () => {
     const entry = provider.getResource("allowDenyEntry");
     const vip = provider.getResource("vipEmployee");
     const shown: unknown[] = [];
-    const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    const recordAttempt = async (work: () => Promise<unknown>): Promise<void> => {
       try {
         shown.push(await work());
       } catch (error) {
@@ -182,29 +182,29 @@ describe("hostile text from the service", () => {
         if (error instanceof InitFailed) shown.push(error.id, error.properties, error.reasons);
       }
     };
-    answer = (_request, response) => poisoned(response, text);
+    answer = (_request, response) => poisonResponse(response, text);
     const value = `${at}.example`;
     const inputs = { list: "deny", value, entryType: "domain", verdictScope: "global" };
-    await attempt(() => entry.create({ ...inputs, comment: "INC-7" }));
+    await recordAttempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
     const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
     expect(row, JSON.stringify(shown)).toBeDefined();
-    answer = (_request, response) => poisoned(response, text);
-    await attempt(() => entry.create({ ...inputs, comment: "INC-8" }));
-    await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
-    await attempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
+    answer = (_request, response) => poisonResponse(response, text);
+    await recordAttempt(() => entry.create({ ...inputs, comment: "INC-8" }));
+    await recordAttempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
+    await recordAttempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
     // Uses another process, which reads the lists itself.
     await provider.startNextRun();
     const old = { ...inputs, entryId: row?.id };
-    await attempt(() => provider.getResource("allowDenyEntry").read("id", old));
+    await recordAttempt(() => provider.getResource("allowDenyEntry").read("id", old));
     const unmanaged = { mode: "exclusive", entries: {}, members: {} };
-    await attempt(() => provider.getResource("allowDenyList").read("allow-deny-list", unmanaged));
-    await attempt(() => provider.getResource("vipList").read("vip-list", unmanaged));
+    await recordAttempt(() => provider.getResource("allowDenyList").read("allow-deny-list", unmanaged));
+    await recordAttempt(() => provider.getResource("vipList").read("vip-list", unmanaged));
     answer = () => ({ status: 400, body: { error: text, not_in_org: [text] } });
-    await attempt(() => provider.getResource("allowDenyEntry").delete("id", old));
-    await attempt(() => provider.getResource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
+    await recordAttempt(() => provider.getResource("allowDenyEntry").delete("id", old));
+    await recordAttempt(() => provider.getResource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
 
-    expectNothingButText(shown.map(withoutEntryId));
+    expectNothingButText(shown.map(removeEntryId));
     expect(shown.length).toBeGreaterThanOrEqual(9);
   });
 
