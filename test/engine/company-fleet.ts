@@ -97,16 +97,16 @@ export class CompanyFleet implements AsyncDisposable {
    * a tenant.
    */
   static async start(hasPeople = true): Promise<CompanyFleet> {
-    const scenario = (name: string) =>
+    const buildScenario = (name: string) =>
       hasPeople
         ? { employees: [buildExecutive(`${name}.example`)] }
         : { entries: [buildConsoleEntry("deny", `own-${name}.example`)] };
-    const variables = SERVICES.flatMap((name) => [keyOf(name), keyOf(name, true)]);
+    const variables = SERVICES.flatMap((name) => [getKeyVariableName(name), getKeyVariableName(name, true)]);
     const environment = {
       EMAIL_SECURITY_KEY_VARIABLES: variables.join(","),
-      ...Object.fromEntries(SERVICES.map((name) => [keyOf(name, true), `sandbox-${name}-console`])),
+      ...Object.fromEntries(SERVICES.map((name) => [getKeyVariableName(name, true), `sandbox-${name}-console`])),
     };
-    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario, environment });
+    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario: buildScenario, environment });
     if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.directory, "journal.db");
     const sharedSkips = new Map<string, string>();
     const clones = await Promise.all(
@@ -133,7 +133,7 @@ export class CompanyFleet implements AsyncDisposable {
     return this.#log.join("\n");
   }
 
-  tenants(at: number): NamedTenants {
+  getTenants(at: number): NamedTenants {
     return this.#clone(at).tenants;
   }
 
@@ -141,7 +141,7 @@ export class CompanyFleet implements AsyncDisposable {
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
     const named = [...tenants].map(
       ([name, { service, isSecondKey, allow, stack, isRenamedHost = false }]) =>
-        `${name}: ${keyOf(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
+        `${name}: ${getKeyVariableName(service, isSecondKey)}, ${allow}${stack === undefined ? "" : `, stack ${stack}`}${isRenamedHost ? ", at localhost" : ""}`,
     );
     this.#log.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
@@ -175,7 +175,7 @@ export class CompanyFleet implements AsyncDisposable {
     await rm(join(clone.directory, REPORT), { force: true });
     const run = await command(...args, ...(isRolloutRun(args) ? ["--output", REPORT] : []));
     const id = (await readReport(clone))?.id;
-    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`);
+    this.#log.push(`clone ${at}: email-security ${args.join(" ")}\n${indentText(run.output)}\n  exit code ${run.code}`);
     for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
       const isSecond = keyLabel === "console";
@@ -184,7 +184,7 @@ export class CompanyFleet implements AsyncDisposable {
       );
       if (names.length === 0) this.#fail(`${tenant} was written to, which the file does not name`);
       const [name = "", second] = names;
-      const stack = stackOf(name, clone.tenants);
+      const stack = getStack(name, clone.tenants);
       const first = second === undefined ? (this.#first.get(stack) ?? tenant) : tenant;
       if (first !== tenant) this.#fail(`${tenant} was written to with the stack ${stack}, as ${first} before`);
       this.#first.set(stack, tenant);
@@ -192,11 +192,11 @@ export class CompanyFleet implements AsyncDisposable {
       if (id !== undefined) this.#noteBefore(id, tenant, held.get(tenant) ?? []);
     }
     if (args[0] === "tenant") await this.#read(clone);
-    if (run.code === 0) noteSkip(clone, args);
+    if (run.code === 0) recordSkip(clone, args);
     return run;
   }
 
-  async rollout(at: number): Promise<void> {
+  async runRollout(at: number): Promise<void> {
     const clone = this.#clone(at);
     const { tenants } = clone;
     const { code } = await this.run(at, "rollout", "--yes");
@@ -206,7 +206,7 @@ export class CompanyFleet implements AsyncDisposable {
       if (tenant === undefined) this.#fail(`the report names ${name}`);
       if (!["done", "unchanged"].includes(state)) continue;
       const left = this.#left.get(tenant.service) ?? [];
-      const declared = declaredOf(tenant);
+      const declared = listDeclared(tenant);
       const holds = this.#fleet.listContents(tenant.service);
       const missing = declared.filter((one) => !holds.includes(one));
       const others = holds.filter((one) => !declared.includes(one) && !left.includes(one));
@@ -218,7 +218,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** Rolls back the last rollout of a clone. */
-  async rollback(at: number): Promise<void> {
+  async runRollback(at: number): Promise<void> {
     const clone = this.#clone(at);
     const { tenants } = clone;
     const { code } = await this.run(at, "rollout", "rollback", "--yes");
@@ -226,7 +226,7 @@ export class CompanyFleet implements AsyncDisposable {
     const { rollsBack } = report ?? {};
     if (report === undefined || rollsBack === undefined) return;
     const before = this.#before.get(rollsBack) ?? new Map<string, readonly string[]>();
-    const compare = (name: string, service: string): void => {
+    const compareTenant = (name: string, service: string): void => {
       const [held, holds] = [before.get(service) ?? [], this.#fleet.listContents(service)];
       if (before.has(service) && holds.join() !== held.join())
         this.#fail(`${name} holds ${holds.join(", ")}, and held ${held.join(", ")} before ${rollsBack}`);
@@ -235,27 +235,27 @@ export class CompanyFleet implements AsyncDisposable {
     const isPartial =
       report.skipped !== undefined || report.tenants.some(({ unreverted = [] }) => unreverted.length > 0);
     const isRestored = code === 0 && !isPartial;
-    if (isRestored) for (const { name } of report.tenants) compare(name, tenants.get(name)?.service ?? "");
+    if (isRestored) for (const { name } of report.tenants) compareTenant(name, tenants.get(name)?.service ?? "");
     const { stdout } = await this.run(at, "rollout", "status", rollsBack, "--format", "json");
     const { rolledBackBy } = JSON.parse(stdout) as RolloutReport;
-    if (rolledBackBy !== undefined) for (const service of before.keys()) compare(service, service);
+    if (rolledBackBy !== undefined) for (const service of before.keys()) compareTenant(service, service);
     else if (isRestored) this.#fail(`all tenants are restored, and ${rollsBack} isn't rolled back`);
   }
 
-  async status(at: number): Promise<void> {
+  async checkStatus(at: number): Promise<void> {
     const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));
     for (const { name, syncStatus } of status.tenants) {
       if (syncStatus !== "in-sync") continue;
-      const tenant = this.tenants(at).get(name);
+      const tenant = this.getTenants(at).get(name);
       if (tenant === undefined) this.#fail(`the status names ${name}`);
-      const first = this.#first.get(stackOf(name, this.tenants(at))) ?? tenant.service;
+      const first = this.#first.get(getStack(name, this.getTenants(at))) ?? tenant.service;
       if (first !== tenant.service)
         this.#fail(`${name} is in sync with the key of ${tenant.service}, and was ${first}`);
       if (!read.has(tenant.service)) this.#fail(`${name} is in sync, and ${tenant.service} was not read`);
-      const missing = declaredOf(tenant).filter((one) => !this.#fleet.listContents(tenant.service).includes(one));
+      const missing = listDeclared(tenant).filter((one) => !this.#fleet.listContents(tenant.service).includes(one));
       if (missing.length > 0) this.#fail(`${name} is in sync without ${missing.join(", ")}`);
     }
   }
@@ -270,7 +270,7 @@ export class CompanyFleet implements AsyncDisposable {
     clone.tenants = tenants;
     const renamedHost = this.#fleet.sandbox.url.replace("127.0.0.1", "localhost");
     const lines = [...tenants].map(([name, { service, isSecondKey, stack, isRenamedHost = false }]) => {
-      const key = `key: { environment: ${keyOf(service, isSecondKey)} }`;
+      const key = `key: { environment: ${getKeyVariableName(service, isSecondKey)} }`;
       const address = isRenamedHost ? `, baseUrl: "${renamedHost}"` : "";
       return `  ${name}: { ${key}${stack === undefined ? "" : `, stack: ${stack}`}${address} }\n`;
     });
@@ -323,25 +323,25 @@ export class CompanyFleet implements AsyncDisposable {
 }
 
 /** Records the skips that a successful command began or ended. */
-function noteSkip({ skipped, tenants }: Clone, [command, subcommand, name = ""]: readonly string[]): void {
+function recordSkip({ skipped, tenants }: Clone, [command, subcommand, name = ""]: readonly string[]): void {
   if (command !== "rollout") return;
-  const stack = stackOf(name, tenants);
+  const stack = getStack(name, tenants);
   if (subcommand === "skip") skipped.set(stack, name);
   if (subcommand !== "unskip") return;
   // A declared tenant comes before former ones of its name.
   if (tenants.has(name) && skipped.delete(stack)) return;
-  const declaredStacks = new Set([...tenants.keys()].map((one) => stackOf(one, tenants)));
+  const declaredStacks = new Set([...tenants.keys()].map((one) => getStack(one, tenants)));
   for (const [other, skippedName] of skipped)
     if (skippedName === name && !declaredStacks.has(other)) skipped.delete(other);
 }
 
 /** Returns the name of the variable that holds a service tenant's key. */
-function keyOf(service: string, isSecond = false): string {
+function getKeyVariableName(service: string, isSecond = false): string {
   return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
 }
 
 /** Returns the stack of a declared tenant. */
-export function stackOf(name: string, tenants: NamedTenants): string {
+export function getStack(name: string, tenants: NamedTenants): string {
   return tenants.get(name)?.stack ?? name;
 }
 
@@ -356,10 +356,10 @@ async function readReport({ directory }: Pick<Clone, "directory">): Promise<Roll
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as RolloutReport) : undefined;
 }
 
-function declaredOf({ allow }: TenantDeclaration): string[] {
+function listDeclared({ allow }: TenantDeclaration): string[] {
   return [`allow ${allow}`, "deny evil.example"];
 }
 
-function indented(text: string): string {
+function indentText(text: string): string {
   return text.trimEnd().replace(/^/gm, "    ");
 }

@@ -57,7 +57,7 @@ export class EngineStack implements ModelStack {
   }
 
   async listResources(): Promise<readonly Held[]> {
-    this.#held ??= (await this.#project.exportState()).resources.map(heldOf);
+    this.#held ??= (await this.#project.exportState()).resources.map(parseHeld);
     return this.#held;
   }
 
@@ -66,7 +66,7 @@ export class EngineStack implements ModelStack {
   }
 }
 
-function heldOf(resource: StackResource & { readonly delete?: boolean }): Held {
+function parseHeld(resource: StackResource & { readonly delete?: boolean }): Held {
   const { urn, type, id = "", outputs = {} } = resource;
   const kind = type.slice(type.lastIndexOf(":") + 1);
   return {

@@ -34,22 +34,22 @@ describe.each([
     await sandbox?.close();
   });
 
-  const add = async (list: string, value: string): Promise<void> => {
+  const createConsoleEntry = async (list: string, value: string): Promise<void> => {
     await click(sandbox, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
-  const held = (): string[] =>
+  const listHeldEntries = (): string[] =>
     sandbox
       .allowDenyEntries("acme")
       .map(({ list, value }) => `${list} ${value}`)
       .sort();
-  const entriesInState = async (): Promise<unknown> => {
+  const readStateEntries = async (): Promise<unknown> => {
     const { resources } = await project.exportState();
     return resources.find(({ type }) => type.endsWith(":AllowDenyList"))?.outputs?.["entries"];
   };
 
   it("removes a console allow and keeps a console deny with `up --refresh`", async () => {
-    await add("allow", "clicked.example");
-    await add("deny", "colleague.example");
+    await createConsoleEntry("allow", "clicked.example");
+    await createConsoleEntry("deny", "colleague.example");
     sandbox.clearRequests();
     const preview = await project.runOrThrow("preview", "--refresh", "--diff", "--suppress-outputs");
     expect(preview).toContain('- clicked.example: "(unmanaged) allow"');
@@ -58,13 +58,13 @@ describe.each([
 
     await project.up("--refresh");
     expect(listWrites(sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
-    expect(held()).toEqual(["allow partner.example", "deny colleague.example", "deny evil.example"]);
-    expect(await entriesInState()).toEqual(ENTRIES);
+    expect(listHeldEntries()).toEqual(["allow partner.example", "deny colleague.example", "deny evil.example"]);
+    expect(await readStateEntries()).toEqual(ENTRIES);
 
     sandbox.clearRequests();
     await project.up("--refresh", "--expect-no-changes");
     expect(listWrites(sandbox)).toEqual([]);
-    expect(held()).toContain("deny colleague.example");
+    expect(listHeldEntries()).toContain("deny colleague.example");
   });
 });
 
@@ -81,14 +81,14 @@ describe("several tenants", () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
-  const add = async (name: string, list: string, value: string): Promise<void> => {
+  const createFleetConsoleEntry = async (name: string, list: string, value: string): Promise<void> => {
     await fleet.sendFromConsole(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
   it("reverts console allows with `--revert-drift` and counts the remaining ones", async () => {
     for (const name of ["t0", "t1", "t2"]) {
-      await add(name, "allow", "clicked.example");
-      await add(name, "deny", "colleague.example");
+      await createFleetConsoleEntry(name, "allow", "clicked.example");
+      await createFleetConsoleEntry(name, "deny", "colleague.example");
     }
     const status = await fleet.start({}, "fleet", "status").result;
     expect(status.stdout).toContain("added allow clicked.example");

@@ -12,14 +12,14 @@ import { Fleet, type FleetCliResult } from "../support/fleet";
 type MaybeResponse = ServiceResponse | undefined;
 
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse> = () => undefined;
+let onRequest: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse> = () => undefined;
 
 beforeAll(async () => {
-  fleet = await Fleet.start({ tenants: 3, sandbox: { intercept: (request) => atRequest(request) } });
+  fleet = await Fleet.start({ tenants: 3, sandbox: { intercept: (request) => onRequest(request) } });
 });
 
 afterEach(() => {
-  atRequest = () => undefined;
+  onRequest = () => undefined;
 });
 
 afterAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** Returns the error of the first failed tenant from the report, or the output if there is none. */
-function ofTenant(run: FleetCliResult): Provoked {
+function getTenantError(run: FleetCliResult): Provoked {
   return run.report().tenants.find(({ error }) => error !== undefined)?.error ?? run.output;
 }
 
@@ -37,13 +37,13 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
     (await fleet.runRollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
   ERR_ROLLOUT_NOT_CONVERGED: async () => {
     // The service reports success, but does nothing.
-    atRequest = ({ method, path, body }) => {
+    onRequest = ({ method, path, body }) => {
       if (method !== "POST" || !path.endsWith("/allow_deny_entries")) return undefined;
       const { value } = body as { value: string };
       const row = { id: `ade_${value}`, list: "deny", entry_type: "domain", value, verdict_scope: "global" };
       return { status: 201, body: { status: 201, results: row } };
     };
-    return ofTenant(await fleet.runRollout("--only", "t0", "--yes"));
+    return getTenantError(await fleet.runRollout("--only", "t0", "--yes"));
   },
   ERR_STACK_FOREIGN: async () => {
     await fleet.runRollout("abandon");
@@ -53,7 +53,7 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
     );
     await fleet.startPulumi("t2", "stack", "init").ended;
     await fleet.startPulumi("t2", "up", "--yes", "--skip-preview").ended;
-    return ofTenant(await fleet.runRollout("--only", "t2"));
+    return getTenantError(await fleet.runRollout("--only", "t2"));
   },
 };
 

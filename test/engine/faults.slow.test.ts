@@ -31,20 +31,20 @@ const POST_VIPS: ProxiedEndpoint = { method: "POST", path: /\/vip_employees$/ };
 
 /** A sample of the matrix of test/integration/faults, which covers every fault on every endpoint without the engine. */
 const CASES: readonly FaultCase<ProxiedEndpoint>[] = [
-  { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, attempts: "first" },
-  { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, attempts: "every" },
+  { fault: findFault("connection reset"), moment: "after", endpoint: POST_ENTRY, attempts: "first" },
+  { fault: findFault("half an answer"), moment: "after", endpoint: POST_VIPS, attempts: "every" },
 ];
 
 const MORE_CASES: readonly FaultCase<ProxiedEndpoint>[] = [
-  { fault: row("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, attempts: "every" },
-  { fault: row("500"), moment: "before", endpoint: DELETE_ENTRY, attempts: "every" },
+  { fault: findFault("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, attempts: "every" },
+  { fault: findFault("500"), moment: "before", endpoint: DELETE_ENTRY, attempts: "every" },
   {
-    fault: row("429 with `Retry-After` in seconds"),
+    fault: findFault("429 with `Retry-After` in seconds"),
     moment: "before",
     endpoint: POST_ENTRY,
     attempts: "second",
   },
-  { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, attempts: "second" },
+  { fault: findFault("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, attempts: "second" },
 ];
 
 test("recovers or fails as documented for a fault, then converges", async () => {
@@ -87,7 +87,7 @@ test("recovers or fails as documented for a fault, then converges", async () => 
   await project.refresh("--expect-no-changes");
 });
 
-function row(name: string) {
+function findFault(name: string) {
   const found = FAULTS.find((fault) => fault.name === name);
   if (found === undefined) throw new Error(`no fault is called ${name}`);
   return found;

@@ -6,7 +6,7 @@ import { Fleet } from "../support/fleet";
 
 /* `fleet status` after real rollouts, and after changes between them. */
 
-async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
+async function readStatus(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
   const { code, stdout, output } = await fleet.start({}, "fleet", "status", "--format", "json").result;
   if (!stdout.startsWith("{")) throw new Error(output);
   return { code, status: statusSchema.parse(JSON.parse(stdout)) };
@@ -26,7 +26,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   const { id } = first.report();
-  const after = await statusOf(fleet);
+  const after = await readStatus(fleet);
   expect(summarizeTenants(after.status)).toEqual([["t0", "in-sync", [], []]]);
   expect(after.status.tenants[0]?.lastRollout).toMatchObject({ id, state: "done" });
   expect(after.code).toBe(0);
@@ -35,7 +35,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   await fleet.writeBaseline(["more.example"]);
   const entry = fleet.sandbox.allowDenyEntries("t0").find(({ value }) => value === own);
   await fleet.sendFromConsole("t0", "DELETE", `/allow_deny_entries/${entry?.id}`);
-  const between = await statusOf(fleet);
+  const between = await readStatus(fleet);
   expect(summarizeTenants(between.status)).toEqual([
     ["t0", "drifted", [`missing ${own}`], ["missing more.example", `leaving ${shared}`]],
   ]);
@@ -44,7 +44,7 @@ it("distinguishes console drift from pending and rolled-back changes", async () 
   // The rollback restores the earlier entries, but the files still declare the change.
   const back = await fleet.runRollout("rollback", id, "--yes");
   expect(back.code, back.output).toBe(0);
-  const { tenants } = (await statusOf(fleet)).status;
+  const { tenants } = (await readStatus(fleet)).status;
   expect(summarizeTenants({ tenants })).toEqual([["t0", "behind", [], ["missing more.example", `missing ${own}`]]]);
   expect(tenants[0]?.lastRollout?.id).toBe(back.report().id);
 });
@@ -56,7 +56,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   expect(first.code, first.output).toBe(0);
   const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
   await fleet.sendFromConsole("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
-  const { status } = await statusOf(fleet);
+  const { status } = await readStatus(fleet);
   expect(summarizeTenants(status)).toEqual([
     ["t0", "in-sync", [], []],
     ["t1", "never-rolled-out", [], []],
@@ -74,7 +74,7 @@ it("distinguishes a never rolled-out tenant from a drifted one", async () => {
   await rename(join(fleet.directory, ".email-security"), join(fleet.directory, ".elsewhere"));
   await fleet.writeBaseline(["more.example"]);
   await fleet.sendFromConsole("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
-  const clone = (await statusOf(fleet)).status;
+  const clone = (await readStatus(fleet)).status;
   expect(summarizeTenants(clone)).toEqual([
     ["t0", "drifted", ["added legacy.example"], ["missing more.example", `leaving ${shared}`]],
     ["t1", "never-rolled-out", [], []],

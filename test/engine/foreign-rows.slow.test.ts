@@ -12,7 +12,7 @@ describe.each([
   ["dynamic", "pulumi-email-security", ""],
   ["native", "pulumi-email-security/native", PLUGIN_LINES],
 ])("%s provider", (_name, module, lines) => {
-  const program = (resources: string): string => `
+  const buildProgram = (resources: string): string => `
     import { AllowDenyEntry } from "${module}";
     ${resources}
   `;
@@ -21,7 +21,7 @@ describe.each([
   async function createStack(resources: string) {
     const service = await LiteralService.start({ allowsDuplicates: true });
     const project = await EngineProject.create({
-      program: program(resources),
+      program: buildProgram(resources),
       environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
       files: { "Pulumi.yaml": `name: settings\nruntime: nodejs\n${lines}` },
     });
@@ -29,7 +29,7 @@ describe.each([
     return {
       service,
       project,
-      declare: (declared: string) => project.write(program(declared)),
+      declare: (declared: string) => project.write(buildProgram(declared)),
       async [Symbol.asyncDispose]() {
         await project[Symbol.asyncDispose]();
         await service[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import { Fleet, getStates, listStartedTenants, summarizeRun } from "../support/f
 let fleet: Fleet;
 let id: string;
 
-const unfolded = (text: string): string => text.replaceAll(/\s+/g, " ");
+const collapseSpaces = (text: string): string => text.replaceAll(/\s+/g, " ");
 
 /** A rollout changes `t0`, `t1` and `t2`. Then `t1` is removed, and `t2` is called `t1`. */
 beforeEach(async () => {
@@ -17,7 +17,7 @@ beforeEach(async () => {
   const run = await fleet.runRollout("--yes");
   expect(run.code, run.output).toBe(0);
   ({ id } = run.report());
-  await rename();
+  await renameTenant();
   fleet.take();
 });
 
@@ -25,7 +25,7 @@ afterEach(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-async function rename(): Promise<void> {
+async function renameTenant(): Promise<void> {
   const targets = await fleet.read("tenants.yaml");
   const renamed = "  t1: { stack: t2, key: { environment: T2_KEY }, settings: settings/t2.yaml }\n";
   await fleet.write("tenants.yaml", targets.replace("  t1: {}\n  t2: {}\n", renamed));
@@ -34,14 +34,14 @@ async function rename(): Promise<void> {
 it("doesn't hide that a rollback leaves the removed tenant out", async () => {
   const before = fleet.listContents("t1");
   const plan = await fleet.runRollout("rollback");
-  expect(unfolded(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
+  expect(collapseSpaces(plan.output)).toMatch(/t1, since .*: its stack is now "t2"/);
   const run = await fleet.runRollout("rollback", "--yes");
   expect([run.code, listStartedTenants(run)], run.output).toEqual([2, ["t0", "t1"]]);
   expect([fleet.listContents("t0"), fleet.listContents("t1"), fleet.listContents("t2")]).toEqual([[], before, []]);
   expect(getStates(run.report())).toEqual({ t0: "done", t1: "done" });
   expect(run.report().skipped).toMatchObject([{ name: "t1", stack: "t1" }]);
   const status = await fleet.start({}, "rollout", "status").result;
-  expect(unfolded(status.stdout)).toContain("2 tenants match their state before");
+  expect(collapseSpaces(status.stdout)).toContain("2 tenants match their state before");
   expect(status.stdout).not.toContain("All ");
   expect(status.code).toBe(2);
 });
@@ -84,7 +84,7 @@ it("names the removed tenant as the rest of a complete rollback", async () => {
   expect(await fleet.runRollout("rollback", "--yes")).toMatchObject({ code: 2 });
   const again = await fleet.runRollout("rollback", "--yes", id);
   expect(summarizeRun(again), again.output).toEqual([1, []]);
-  expect(unfolded(again.output)).toContain('but not in "t1" (its stack is now "t2"');
+  expect(collapseSpaces(again.output)).toContain('but not in "t1" (its stack is now "t2"');
 });
 
 it("advises unskipping a renamed tenant by its name now", async () => {

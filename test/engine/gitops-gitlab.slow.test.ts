@@ -25,7 +25,7 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 const printer = "198.51.100.24";
 
@@ -57,7 +57,7 @@ describe("merge request", () => {
     expect([...project.packages.keys()]).toEqual([`email-security-plan/${tree}`]);
     const apply = await project.run("apply");
     expect(apply.code, apply.log).toBe(0);
-    expect(entry(printer)?.comment).toBe("Printers, all floors");
+    expect(findEntry(printer)?.comment).toBe("Printers, all floors");
     // Nothing is left for the manual approval job.
     const approve = await project.run("approve", "main", apply);
     expect(approve).toMatchObject({ code: 0, log: expect.stringContaining("there is nothing to approve") });
@@ -70,7 +70,7 @@ describe("entry that changed since the review", () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });
     expect((await project.run("plan", "printers-again")).code).toBe(0);
-    await click(sandbox, "PATCH", `/allow_deny_entries/${entry(printer)?.id}`, {
+    await click(sandbox, "PATCH", `/allow_deny_entries/${findEntry(printer)?.id}`, {
       comment: "keep, it is broken",
     });
     await project.git.squash("printers-again");
@@ -80,11 +80,11 @@ describe("entry that changed since the review", () => {
     expect(apply.log).toContain("ERR_PLAN_STALE");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
     expect(listWrites(sandbox)).toEqual([]);
-    expect(await project.file(apply, "new-plan/comment.md")).toContain("keep, it is broken");
+    expect(await project.readArtifact(apply, "new-plan/comment.md")).toContain("keep, it is broken");
 
     const approve = await project.run("approve", "main", apply);
     expect(approve.code, approve.log).toBe(0);
-    expect(entry(printer)?.comment).toBe("Printers of the ground floor");
+    expect(findEntry(printer)?.comment).toBe("Printers of the ground floor");
   });
 });
 
@@ -108,7 +108,7 @@ describe("nightly drift check", () => {
   });
 
   it("closes the issue when the drift is gone", async () => {
-    await click(sandbox, "DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`);
+    await click(sandbox, "DELETE", `/allow_deny_entries/${findEntry("clicked.example")?.id}`);
     const drift = await project.run("drift");
     expect(drift.code, drift.log).toBe(0);
     expect((await project.run("report", "main", drift)).code).toBe(0);
@@ -153,23 +153,23 @@ describe("approval", () => {
 });
 
 describe("monthly review", () => {
-  const reviews = () => project.issues.filter(({ labels }) => labels === "email-security-review");
+  const listReviewIssues = () => project.issues.filter(({ labels }) => labels === "email-security-review");
 
   it("opens one issue on schedule and closes it when nothing is left", async () => {
     const look = await project.run("review");
     expect(look.code, look.log).toBe(0);
     const push = await project.run("report-review", "main", look);
     expect(push.code, push.log).toBe(0);
-    expect(reviews()).toEqual([]);
+    expect(listReviewIssues()).toEqual([]);
     for (const month of [1, 2]) {
       const variables = { CI_PIPELINE_SOURCE: "schedule" };
       const report = await project.run("report-review", "main", look, variables);
       expect(report.code, `month ${month}: ${report.log}`).toBe(0);
     }
-    expect(reviews()).toMatchObject([{ title: "Review entries at acme", state: "opened" }]);
-    expect(reviews()[0]?.description).toMatch(/^- \[ \] /m);
+    expect(listReviewIssues()).toMatchObject([{ title: "Review entries at acme", state: "opened" }]);
+    expect(listReviewIssues()[0]?.description).toMatch(/^- \[ \] /m);
     await writeFile(join(look.workspace, "review/code"), "0\n");
     expect((await project.run("report-review", "main", look)).code).toBe(0);
-    expect(reviews()).toMatchObject([{ state: "closed" }]);
+    expect(listReviewIssues()).toMatchObject([{ state: "closed" }]);
   });
 });

@@ -25,10 +25,10 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 /** Returns a sender on no list whose mail the analysis has recently found malicious. */
-function attacker(): string {
+function findAttacker(): string {
   const aMonthAgo = NOW.getTime() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
   const found = sandbox.threats("acme").find(
@@ -56,7 +56,7 @@ describe("pull request that allows an attacker", () => {
   const pull = { number: 7, branch: "allow-supplier" };
 
   it("shows the attacker first in its only comment and fails", async () => {
-    const value = attacker();
+    const value = findAttacker();
     await repository.git.pushBranch(pull.branch, async () => {
       await repository.git.edit("settings/acme.yaml", "allow:\n", allowOf(value));
       await repository.git.edit("settings/baseline.yaml", "deny:\n", "deny:\n  - harmless.test\n");
@@ -126,7 +126,7 @@ describe("pull request that allows an attacker", () => {
       "POST /allow_deny_entries",
       "POST /vip_employees",
     ]);
-    expect(entry("supplier-desk.test")).toMatchObject({
+    expect(findEntry("supplier-desk.test")).toMatchObject({
       list: "deny",
       comment: "Asks for other bank details",
     });

@@ -22,7 +22,7 @@ afterAll(async () => {
   await sandbox?.close();
 });
 
-const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const findEntry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
 
 describe("unplanned declaration on main", () => {
   it("is planned by the merge and applied after approval", async () => {
@@ -65,9 +65,9 @@ describe("pull request from a fork", () => {
 
 describe("approval", () => {
   const pull = { number: 10, branch: "new-partner" };
-  const allow = (value: string, approvedBy: string): string =>
+  const formatAllow = (value: string, approvedBy: string): string =>
     `allow:\n  - value: ${value}\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: ${approvedBy}\n    expires: never\n`;
-  const review = async (login: string, state: string, at: string): Promise<void> => {
+  const submitReview = async (login: string, state: string, at: string): Promise<void> => {
     const commit_id = await repository.git.git("rev-parse", pull.branch);
     await repository.change(({ reviews }) => {
       reviews.push({
@@ -89,20 +89,24 @@ describe("approval", () => {
     await repository.git.commit("Who may approve");
     await repository.git.git("push", "--quiet", "origin", "main");
     await repository.git.pushBranch(pull.branch, async () => {
-      await repository.git.edit("settings/acme.yaml", "allow:\n", allow("jo@new-partner.example", "Tomas Lindqvist"));
+      await repository.git.edit(
+        "settings/acme.yaml",
+        "allow:\n",
+        formatAllow("jo@new-partner.example", "Tomas Lindqvist"),
+      );
     });
     repository.startNextRun();
     sandbox.clearRequests();
     expect(await repository.pullRequest("lint", pull)).toMatchObject({ result: "success" });
-    await review("dana-reyes", "APPROVED", "08:00");
-    await review("tlindqvist", "COMMENTED", "08:01");
+    await submitReview("dana-reyes", "APPROVED", "08:00");
+    await submitReview("tlindqvist", "COMMENTED", "08:01");
     const early = await repository.runReviewWorkflow(pull);
     expect(early, early.log).toMatchObject({ result: "failure", code: 2 });
     expect(early.log).toMatch(
       /declares that "Tomas Lindqvist" approved it, but the last review of this change by "tlindqvist" isn't an approval/,
     );
 
-    await review("tlindqvist", "APPROVED", "08:02");
+    await submitReview("tlindqvist", "APPROVED", "08:02");
     const approved = await repository.runReviewWorkflow(pull);
     expect(approved, approved.log).toMatchObject({ result: "success" });
     expect(approved.log).toMatch(/Approvals: 1 checked, \d+ unchanged\.\n$/);
@@ -131,7 +135,7 @@ describe("entry that changes between review and merge", () => {
     });
     repository.startNextRun();
     expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "success" });
-    const id = entry("198.51.100.24")?.id;
+    const id = findEntry("198.51.100.24")?.id;
     await click(sandbox, "PATCH", `/allow_deny_entries/${id}`, { comment: "printer is broken, keep" });
     await repository.git.squash(pull.branch);
     repository.startNextRun();
@@ -208,8 +212,8 @@ describe("nightly drift check", () => {
     expect(merge.summary).toContain("clicked.example");
     const approved = await repository.runJobOnMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.result, approved.log).toBe("success");
-    expect(entry("clicked.example")).toBeUndefined();
-    expect(entry("198.51.100.24")?.comment).toBe("Printers, all floors");
+    expect(findEntry("clicked.example")).toBeUndefined();
+    expect(findEntry("198.51.100.24")?.comment).toBe("Printers, all floors");
 
     repository.startNextRun();
     const drift = await repository.runJobOnMain("drift", "drift");
@@ -221,7 +225,7 @@ describe("nightly drift check", () => {
 });
 
 describe("monthly review", () => {
-  const titles = async (): Promise<(readonly [string, string])[]> =>
+  const listIssueTitles = async (): Promise<(readonly [string, string])[]> =>
     (await repository.readState()).issues
       .filter(({ label }) => label === "email-security-review")
       .map(({ title, state }) => [title, state] as const);
@@ -233,7 +237,7 @@ describe("monthly review", () => {
     expect(look, look.log).toMatchObject({ result: "success", outputs: { code: "2" } });
     const push = { needs: { review: look }, github: { event_name: "push" } };
     expect(await repository.runJobOnMain("review", "report", push)).toMatchObject({ result: "success" });
-    expect(await titles()).toEqual([]);
+    expect(await listIssueTitles()).toEqual([]);
     // An issue about another tenant is left alone.
     await repository.change(({ issues }) => {
       issues.push({
@@ -248,7 +252,7 @@ describe("monthly review", () => {
       const report = await repository.runJobOnMain("review", "report", { needs: { review: look } });
       expect(report, `month ${month}: ${report.log}`).toMatchObject({ result: "success" });
     }
-    expect(await titles()).toEqual([
+    expect(await listIssueTitles()).toEqual([
       ["Review entries at globex", "open"],
       ["Review entries at acme", "open"],
     ]);
@@ -262,7 +266,7 @@ describe("monthly review", () => {
     const decided = { result: "success", outputs: { code: "0" } };
     const contexts = { needs: { review: decided }, github: { event_name: "push" } };
     expect(await repository.runJobOnMain("review", "report", contexts)).toMatchObject({ result: "success" });
-    expect(await titles()).toEqual([
+    expect(await listIssueTitles()).toEqual([
       ["Review entries at globex", "open"],
       ["Review entries at acme", "closed"],
     ]);

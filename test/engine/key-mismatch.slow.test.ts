@@ -15,41 +15,44 @@ let fleet: Fleet;
 
 /** Starts three tenants that a rollout has brought to their baseline. `t2` uses the native plugin. */
 beforeAll(async () => {
-  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: aboutOf });
+  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: formatTenantOptions });
   for (const name of fleet.names) await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
-  await rolledOut();
+  await runFirstRollout();
 });
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-function aboutOf(name: string): string {
+function formatTenantOptions(name: string): string {
   return name === "t2" ? "{ provider: native }" : "{}";
 }
 
-async function rolledOut(): Promise<void> {
+async function runFirstRollout(): Promise<void> {
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(2);
   const done = await fleet.runRollout("resume");
   expect(done.code, done.output).toBe(0);
 }
 
-function keyOf(name: string, label: "ci" | "console"): string {
+function getServiceKey(name: string, label: "ci" | "console"): string {
   return fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
 }
 
-const writes = () => fleet.take().filter(({ method }) => method !== "GET");
+const takeWriteRequests = () => fleet.take().filter(({ method }) => method !== "GET");
 
 const WRONG_KEYS = [
-  { about: "with swapped keys", keys: () => ({ T1_KEY: keyOf("t2", "ci"), T2_KEY: keyOf("t1", "ci") }) },
-  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: keyOf("t2", "console") }) },
+  {
+    about: "with swapped keys",
+    keys: () => ({ T1_KEY: getServiceKey("t2", "ci"), T2_KEY: getServiceKey("t1", "ci") }),
+  },
+  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: getServiceKey("t2", "console") }) },
   {
     about: "with a second key of another tenant, over the native plugin",
-    keys: () => ({ T2_KEY: keyOf("t1", "console") }),
+    keys: () => ({ T2_KEY: getServiceKey("t1", "console") }),
   },
 ];
 
-async function run(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
+async function runWithKeys(keys: Record<string, string>, ...args: string[]): Promise<FleetCliResult> {
   fleet.take();
   return await fleet.start(keys, ...args).result;
 }
@@ -62,7 +65,7 @@ let added = 0;
 const values = ["evil0.example", "evil1.example"];
 
 /** Rolls out one more deny to all tenants, up to the gate after the first. Returns its value. */
-async function planned(): Promise<string> {
+async function rollOutToGate(): Promise<string> {
   const value = `more${++added}.example`;
   await fleet.writeBaseline([...values, value]);
   const first = await fleet.runRollout("--yes");
@@ -72,8 +75,8 @@ async function planned(): Promise<string> {
 
 describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   it("writes nothing on resume and names the wrong key", async () => {
-    const value = await planned();
-    const wrong = await run(keys(), "rollout", "resume");
+    const value = await rollOutToGate();
+    const wrong = await runWithKeys(keys(), "rollout", "resume");
     expect(wrong.code, wrong.output).toBe(1);
     const isWrong = (name: string): boolean => getKeyVariable(name) in keys();
     for (const { name, error, state } of wrong.report().tenants) {
@@ -94,7 +97,7 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
     // Exactly the tenants with the correct key have the new deny.
     const declared = fleet.names.filter((name) => fleet.listContents(name).includes(`deny ${value}`));
     expect(declared).toEqual(fleet.names.filter((name) => !isWrong(name)));
-    expect(writes().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
+    expect(takeWriteRequests().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
     const own = await fleet.runRollout("resume");
     expect(own.code, own.output).toBe(0);
     for (const name of fleet.names) expect(fleet.listContents(name)).toContain(`deny ${value}`);
@@ -102,15 +105,15 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   });
 
   it("skips only tenants with wrong keys in a rollback", async () => {
-    await planned();
+    await rollOutToGate();
     const done = await fleet.runRollout("resume");
     expect(done.code, done.output).toBe(0);
-    const wrong = await run(keys(), "rollout", "rollback", "--yes");
+    const wrong = await runWithKeys(keys(), "rollout", "rollback", "--yes");
     expect(wrong.code, wrong.output).toBe(2);
     const wrongNames = fleet.names.filter((name) => getKeyVariable(name) in keys());
     expect(wrong.report().skipped?.map(({ name }) => name)).toEqual(wrongNames);
     expect(wrong.output).toContain(`EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=${wrongNames.join(",")}`);
-    const written = new Set(writes().map(({ tenant }) => tenant));
+    const written = new Set(takeWriteRequests().map(({ tenant }) => tenant));
     expect([...written].sort()).toEqual(fleet.names.filter((name) => !wrongNames.includes(name)));
     const rest = await fleet.runRollout("rollback", done.report().id, "--yes");
     expect(rest.code, rest.output).toBe(0);
@@ -119,13 +122,13 @@ describe.each(WRONG_KEYS)("$about", ({ keys }) => {
   it("writes and shows nothing of the other tenant on destroy", async () => {
     const [name = ""] = fleet.names.filter((one) => getKeyVariable(one) in keys());
     const files = await fleet.read("tenants.yaml");
-    const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
+    const wrong = await runWithKeys(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
     expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output.replaceAll(/\s+/g, " ")).toMatch(
       new RegExp(`the environment variable ${getKeyVariable(name)}\\) opens the tenant of`),
     );
     expect(wrong.output).not.toContain("evil0.example");
-    expect(writes()).toEqual([]);
+    expect(takeWriteRequests()).toEqual([]);
     expect(await fleet.read("tenants.yaml")).toBe(files);
   });
 });
@@ -142,18 +145,18 @@ it("refuses swapped keys when resuming an interrupted rollout", async () => {
   const open = fleet.names.filter((name) => !fleet.listContents(name).includes(`deny ${value}`));
   const [one = "", other = ""] = open;
   expect(open.length).toBeGreaterThan(0);
-  const keys = { [getKeyVariable(one)]: keyOf(other || "t0", "console") };
-  const wrong = await run(keys, "rollout", "resume", "--max-concurrent", "1");
+  const keys = { [getKeyVariable(one)]: getServiceKey(other || "t0", "console") };
+  const wrong = await runWithKeys(keys, "rollout", "resume", "--max-concurrent", "1");
   expect(wrong.code, wrong.output).toBe(1);
   expect(wrong.output).toContain("ERR_OTHER_TENANT");
   expect(fleet.listContents(one)).not.toContain(`deny ${value}`);
   const own = await fleet.runRollout("resume");
   expect(own.code, own.output).toBe(0);
-  await fleet.writeTargets({ about: aboutOf });
+  await fleet.writeTargets({ about: formatTenantOptions });
 });
 
 it("compares the tenant of an earlier release's plan with earlier rollouts", async () => {
-  const value = await planned();
+  const value = await rollOutToGate();
   const database = await openJournalDatabase(join(fleet.directory, DEFAULT_JOURNAL));
   for (const { name, rollout, summary } of await database.query(
     "SELECT name, rollout, summary FROM rollout_tenants WHERE state = 'pending'",
@@ -170,7 +173,7 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
     ]);
   }
   await database.close();
-  const wrong = await run({ T1_KEY: keyOf("t2", "console") }, "rollout", "resume");
+  const wrong = await runWithKeys({ T1_KEY: getServiceKey("t2", "console") }, "rollout", "resume");
   expect(wrong.code, wrong.output).toBe(1);
   const { error } = wrong.report().tenants.find(({ name }) => name === "t1") ?? {};
   expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
@@ -182,7 +185,7 @@ it("compares the tenant of an earlier release's plan with earlier rollouts", asy
 });
 
 it("resumes a tenant with many entries added since planning", async () => {
-  const value = await planned();
+  const value = await rollOutToGate();
   const addedValues = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
   for (const one of addedValues) {
     const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };

@@ -113,17 +113,19 @@ export function describeExamples(languages: readonly Language[]): void {
     it.skipIf(missing)(
       `writes what the example declares, then nothing, and takes it away${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
-        await using project = await open();
+        await using project = await openProject();
 
         await project.up();
-        expect(writes()).toEqual(WRITTEN);
-        expect(await project.runOrThrow("stack", "output", "mostTargeted", "--json")).toContain(await mostTargeted());
+        expect(takeWrites()).toEqual(WRITTEN);
+        expect(await project.runOrThrow("stack", "output", "mostTargeted", "--json")).toContain(
+          await fetchMostTargeted(),
+        );
 
         await project.up("--expect-no-changes");
-        expect(writes()).toEqual([]);
+        expect(takeWrites()).toEqual([]);
 
         await project.destroy();
-        const taken = writes().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
+        const taken = takeWrites().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
         expect(taken).toEqual(TAKEN_AWAY);
       },
     );
@@ -132,7 +134,7 @@ export function describeExamples(languages: readonly Language[]): void {
     it.skipIf(missing)(
       `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
       async () => {
-        await using project = await open();
+        await using project = await openProject();
         const file = join(directory.path, "Pulumi.yaml");
         await writeFile(file, (await readFile(file, "utf8")).replace("comment:", "coment:"));
 
@@ -140,11 +142,11 @@ export function describeExamples(languages: readonly Language[]): void {
 
         expect(code).not.toBe(0);
         expect(output).toContain("Property coment does not exist on 'email-security:index:VipEmployee'");
-        expect(writes()).toEqual([]);
+        expect(takeWrites()).toEqual([]);
       },
     );
 
-    async function open(): Promise<EngineProject> {
+    async function openProject(): Promise<EngineProject> {
       const project = await EngineProject.open(directory.path, {
         ...(await prepare(directory.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -155,7 +157,7 @@ export function describeExamples(languages: readonly Language[]): void {
     }
 
     /** Returns the write requests since the last call. */
-    function writes(): string[] {
+    function takeWrites(): string[] {
       const lines = sandbox.requests
         .filter((request) => request.method !== "GET")
         .map(
@@ -167,7 +169,7 @@ export function describeExamples(languages: readonly Language[]): void {
     }
 
     /** Returns the name that the service itself lists first. */
-    async function mostTargeted(): Promise<string> {
+    async function fetchMostTargeted(): Promise<string> {
       const response = await fetch(`${sandbox.url}/api/v1/metrics/top_targeted_entities?days=30`, {
         headers: { "x-api-key": KEY },
       });

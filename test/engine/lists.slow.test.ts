@@ -4,7 +4,7 @@ import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { listWrites } from "../support/write-requests";
 
-const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
@@ -25,7 +25,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
         : undefined,
   });
   const text = `deny: INC-1 ${"x".repeat(200)}`;
-  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [bad(at), text]));
+  const entries = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [formatBadDomain(at), text]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -42,8 +42,8 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   await project.up();
   expect(listWrites(sandbox)).toHaveLength(3);
 
-  const { [bad(7)]: _removed, ...rest } = entries;
-  const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+  const { [formatBadDomain(7)]: _removed, ...rest } = entries;
+  const changed = { ...rest, [formatBadDomain(8)]: "deny: INC-2", "partner.example": "allow" };
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
   const preview = await project.runOrThrow("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
@@ -53,14 +53,14 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
   // A refresh shows only the changed entries too.
-  const idOf = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
-  await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
+  const getEntryId = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
+  await click(sandbox, "DELETE", `/allow_deny_entries/${getEntryId(formatBadDomain(60))}`);
   const drift = await project.runOrThrow("refresh", "--preview-only", "--diff");
-  expect(drift).toContain(bad(60));
+  expect(drift).toContain(formatBadDomain(60));
   expect(drift.trim().split("\n").length).toBeLessThan(20);
 
   // So does a preview that refreshes, with the command from the guides.
-  await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
+  await click(sandbox, "PATCH", `/allow_deny_entries/${getEntryId(formatBadDomain(70))}`, { comment: "let it in" });
   await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
   const looked = await project.runOrThrow("preview", "--diff", "--suppress-outputs");
   expect(looked).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
@@ -70,7 +70,7 @@ it("keeps the progress of a partly failed list of 5,000 entries", async () => {
 
 it("removes confirmed entries and rejects a duplicate declaration in preview", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [bad(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [formatBadDomain(at), "deny: INC-1"]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },

@@ -53,7 +53,7 @@ it.skipIf(missing)(
     expect(added.output).toContain("Successfully generated an SDK for the email-security package");
     // Normally the CLI has the language host do this, but the published host can't.
     await runNpm(directory.path, "install", "--prefer-offline", "./sdks/email-security");
-    const first = await up(path);
+    const first = await runUp(path);
     expect(first).toContain(`version: "${oldest}"`);
     expect(first).toContain("VipEmployee treasury created");
 
@@ -61,7 +61,7 @@ it.skipIf(missing)(
     expect(packed.files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "bin/native/index.d.ts"]));
     expect(packed.files.filter((file) => !/^(bin\/|LICENSE$|README\.md$|package\.json$)/.test(file))).toEqual([]);
     await runNpm(directory.path, "install", "--prefer-offline", packed.tarball);
-    const second = await up(path, "--expect-no-changes");
+    const second = await runUp(path, "--expect-no-changes");
     expect(second).toContain(`version: "${oldest}"`);
 
     await appendFile(join(directory.path, "index.js"), 'new VipEmployee("other", { emial: "x@acme.example" });');
@@ -70,7 +70,7 @@ it.skipIf(missing)(
     expect(output).toContain("did you mean email?");
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toHaveLength(1);
 
-    async function up(environment: Record<string, string>, ...args: string[]): Promise<string> {
+    async function runUp(environment: Record<string, string>, ...args: string[]): Promise<string> {
       const run = await project.runWith(environment, "up", "--yes", "--skip-preview", ...args);
       expect(run).toMatchObject({ code: 0 });
       return run.output;

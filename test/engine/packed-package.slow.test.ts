@@ -61,7 +61,7 @@ const packed = sharePackage();
 describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => {
   let directory: TestDirectory;
   let installed: string;
-  const command = () => join(directory.path, "node_modules", ".bin", "email-security");
+  const getCommandPath = () => join(directory.path, "node_modules", ".bin", "email-security");
 
   beforeAll(async () => {
     directory = createTestDirectory();
@@ -151,18 +151,18 @@ describe.each(["npm", "pnpm"] as const)("package installed by %s", (manager) => 
       copies.push(await realpath(join(directory.path, file)));
     }
     expect(new Set(copies).size).toBe(1);
-    const seenFrom = async (path: string) =>
+    const resolveSdkFrom = async (path: string) =>
       createRequire(join(await realpath(path), "index.js")).resolve("@pulumi/pulumi");
-    expect(await seenFrom(installed)).toBe(await seenFrom(directory.path));
+    expect(await resolveSdkFrom(installed)).toBe(await resolveSdkFrom(directory.path));
   });
 
   it("prints its version", async () => {
-    const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: directory.path });
+    const { stdout } = await promisify(execFile)(getCommandPath(), ["--version"], { cwd: directory.path });
     expect(stdout).toBe(`${manifest.version}\n`);
   });
 
   it("runs the sandbox", async () => {
-    const child = spawn(command(), ["sandbox"], { cwd: directory.path, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(getCommandPath(), ["sandbox"], { cwd: directory.path, stdio: ["ignore", "pipe", "pipe"] });
     const ended = new Promise((done) => child.once("close", done));
     try {
       let url: string | undefined;

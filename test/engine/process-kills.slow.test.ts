@@ -8,7 +8,7 @@ import { describeKills, type KillCase, REQUESTS, RUNS } from "./process-kills";
  * because process-kills.test.ts kills the dynamic provider. The plugin is killed in the first run, so that the later runs
  * aren't needed.
  */
-function cases(providerKind: KillableProviderKind): readonly KillCase[] {
+function listCases(providerKind: KillableProviderKind): readonly KillCase[] {
   const all = RUNS.flatMap((run) =>
     Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
       VICTIMS.flatMap((victim) => MOMENTS.map((moment): KillCase => ({ run, at, victim, moment }))),
@@ -23,4 +23,4 @@ function cases(providerKind: KillableProviderKind): readonly KillCase[] {
   return selectCases("kills", all, sample.filter(isSampled));
 }
 
-for (const providerKind of PROVIDERS) describeKills(providerKind, cases(providerKind));
+for (const providerKind of PROVIDERS) describeKills(providerKind, listCases(providerKind));

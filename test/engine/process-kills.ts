@@ -35,7 +35,7 @@ const DECLARED: Record<RunName, unknown> = {
 };
 
 /** Chains the resources with `dependsOn`, so that the order of requests is always the same. */
-const program = (module: string): string => `
+const buildProgram = (module: string): string => `
   import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "${module}";
   const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
   const dependsOn: unknown[] = [];
@@ -65,7 +65,7 @@ export function describeKills(providerKind: KillableProviderKind, cases: readonl
     const undisturbed = new Map<RunName, StackContent>();
 
     beforeAll(async () => {
-      stack = await KillableStack.create(program(MODULES[providerKind]), providerKind);
+      stack = await KillableStack.create(buildProgram(MODULES[providerKind]), providerKind);
       for (const run of RUNS.slice(0, last + 1)) {
         await stack.keep(run);
         await stack.proxy.removeFaults();

@@ -97,7 +97,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
   }
 
   /** Reads a file that a job left behind. */
-  async file(run: GitLabRun, path: string): Promise<string> {
+  async readArtifact(run: GitLabRun, path: string): Promise<string> {
     return await readFile(join(run.workspace, path), "utf8");
   }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { Fleet, type FleetCliResult, getStates, listStartedTenants, summarizeRun } from "../support/fleet";
-import { watched } from "./rollout-isolation";
+import { watchRun } from "./rollout-isolation";
 
 /*
  * A rollout writes only to tenants that are in the targets file when it starts or continues. Runs through the real
@@ -115,7 +115,7 @@ describe("resume", () => {
       EMAIL_SECURITY_KEY_VARIABLES: "NEW_T1_KEY,T2_KEY",
     };
     const run = fleet.start(keys, "rollout", "resume");
-    const { keysSeen, wrong } = await watched(fleet, run);
+    const { keysSeen, wrong } = await watchRun(fleet, run);
     const ended = await run.result;
     expect(listStartedTenants(ended), ended.output).toEqual(["t1", "t2"]);
     expect({ keysSeen, wrong }).toEqual({

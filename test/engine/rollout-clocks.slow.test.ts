@@ -37,7 +37,7 @@ describe.each([
     expect(Date.parse(report.startedAt)).toBeLessThan(Date.parse(first.report().startedAt ?? ""));
     const afterHotfix = fleet.listContents("t0");
     expect(afterHotfix).toContain(`allow ${BAD}`);
-    expect(markerOf(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
+    expect(readMarker(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
 
     // The first clone's journal doesn't contain the hotfix, so the rollback must not undo anything beneath it.
     fleet.take();
@@ -71,7 +71,7 @@ describe.each([
 });
 
 /** Returns the rollout marker in the state of a tenant's stack. */
-function markerOf(fleet: Fleet, name: string) {
+function readMarker(fleet: Fleet, name: string) {
   const file = join(fleet.directory, ".state/.pulumi/stacks/fleet", `${name}.json`);
   const { checkpoint } = JSON.parse(readFileSync(file, "utf8"));
   return readStackMarker({ deployment: checkpoint.latest });

@@ -13,7 +13,7 @@ import { Fleet, formatTenantSettings, getStates, summarizeRun } from "../support
  */
 
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
+let onRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () => undefined;
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -26,7 +26,7 @@ beforeAll(async () => {
     health: { command: [./check.sh, "a word"], threats: { min: 10 } }
   - { name: three }
 `,
-    sandbox: { intercept: (request) => atRequest(request) },
+    sandbox: { intercept: (request) => onRequest(request) },
   });
   fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
   await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
@@ -37,16 +37,16 @@ beforeAll(async () => {
 let release = (): void => {};
 
 afterEach(() => {
-  atRequest = () => undefined;
+  onRequest = () => undefined;
   release();
 });
 
 /** Resolves when the service receives a matching write. That write and all later ones wait until they are released. */
-async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
+async function waitForHeldWrite(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
   const { promise: released, resolve } = Promise.withResolvers<undefined>();
   release = () => resolve(undefined);
   await new Promise<void>((done) => {
-    atRequest = async ({ method, body }) => {
+    onRequest = async ({ method, body }) => {
       if (method !== "POST" || !isHeld(body as { value?: string })) return undefined;
       done();
       return await released;
@@ -103,7 +103,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   // The rollout first requests the threats since the change, then those of a period twice as long, which includes the
   // time before.
   let requestCount = 0;
-  atRequest = ({ path }) => {
+  onRequest = ({ path }) => {
     if (path !== "/api/v1/threats") return undefined;
     requestCount += 1;
     const pagination = { page: 1, page_size: 0, total: requestCount % 2 === 1 ? 40 : 45 };
@@ -113,7 +113,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
   expect(summarizeRun(risen)).toEqual([1, []]);
   expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, compared with 5/);
 
-  atRequest = () => undefined;
+  onRequest = () => undefined;
   expect(summarizeRun(await fleet.runRollout("resume", "--until", "two"))).toEqual([2, []]);
   expect(summarizeRun(await fleet.runRollout("resume"))).toEqual([0, ["t2"]]);
   for (const name of ["t0", "t1"]) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
@@ -123,7 +123,7 @@ it("waits at a gate and after --until, and stops when unhealthy", async () => {
 it("waits for a stack locked by another run and names its owner", async () => {
   await fleet.writeTargets({ waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n" });
   await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - held.example\n"));
-  const reached = held(({ value }) => value === "held.example");
+  const reached = waitForHeldWrite(({ value }) => value === "held.example");
   const person = fleet.startPulumi("t2", "up", "--yes", "--skip-preview");
   await reached;
 
@@ -150,7 +150,7 @@ it("rejects a second rollout of the same stacks by name", async () => {
     waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
   });
   await fleet.writeBaseline(["evil0.example", "shared.example"]);
-  const reached = held(() => true);
+  const reached = waitForHeldWrite(() => true);
   const first = fleet.start({}, "rollout", "--yes", "--only", "t0", "t1");
   await reached;
   const { id } = await fleet.report();
@@ -181,8 +181,8 @@ it("rejects a second rollout of the same stacks by name", async () => {
 });
 
 it("starts nothing in excluded hours without --any-time", async () => {
-  const hour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
-  const [from, to] = [hour(Date.now() - 3_600_000), hour(Date.now() + 7_200_000)];
+  const formatHour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
+  const [from, to] = [formatHour(Date.now() - 3_600_000), formatHour(Date.now() + 7_200_000)];
   await fleet.writeTargets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
   await fleet.write("settings/t2.yaml", formatTenantSettings("t2", "  - mended.example\n  - late.example\n"));
   const paused = await fleet.runRollout("--yes", "--only", "t2");

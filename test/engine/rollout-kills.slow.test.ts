@@ -22,7 +22,7 @@ const SOAK = 1;
 
 let fleet: Fleet;
 /** Called before each request to the service. */
-let atRequest: (request: ServiceRequest) => unknown = () => {};
+let onRequest: (request: ServiceRequest) => unknown = () => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -32,7 +32,7 @@ beforeAll(async () => {
     waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
     sandbox: {
       async intercept(request) {
-        await atRequest(request);
+        await onRequest(request);
         return undefined;
       },
     },
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 afterEach(() => {
-  atRequest = () => {};
+  onRequest = () => {};
 });
 
 afterAll(async () => {
@@ -52,19 +52,19 @@ type Moment = (run: RunningCommand) => Promise<unknown>;
 
 const MOMENTS: Readonly<Record<string, Moment>> = {
   "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
-  "a list is being written": async (run) => await writes(run, 5),
+  "a list is being written": async (run) => await waitForWrites(run, 5),
   "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
-  "two tenants are written to": async (run) => await writes(run, POSTS + 8),
+  "two tenants are written to": async (run) => await waitForWrites(run, POSTS + 8),
   "one of two is through": async (run) =>
     await run.seen(({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest"),
-  "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
+  "the last is being written": async (run) => await waitForWrites(run, TENANTS * POSTS - 3),
 };
 
 /** Waits until this many writes have reached the service, which is slow. */
-async function writes(run: RunningCommand, count: number): Promise<void> {
+async function waitForWrites(run: RunningCommand, count: number): Promise<void> {
   let seen = 0;
   await new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
+    onRequest = async ({ method }) => {
       if (method === "GET") return;
       seen += 1;
       if (seen >= count) done();
@@ -78,11 +78,11 @@ async function writes(run: RunningCommand, count: number): Promise<void> {
  * Waits until this many writes have reached the service. It doesn't respond to the last of them, nor to later ones,
  * until released.
  */
-async function heldWrites(count: number): Promise<{ release(): void }> {
+async function holdWrites(count: number): Promise<{ release(): void }> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let seen = 0;
   await new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
+    onRequest = async ({ method }) => {
       if (method === "GET") return;
       seen += 1;
       if (seen < count) return;
@@ -92,7 +92,7 @@ async function heldWrites(count: number): Promise<{ release(): void }> {
   });
   return {
     release() {
-      atRequest = () => {};
+      onRequest = () => {};
       release();
     },
   };
@@ -137,22 +137,22 @@ async function expectSettled(): Promise<void> {
 }
 
 const STACKS = ".state/.pulumi/stacks/fleet";
-const locksOf = (name: string): string => getLockDirectory(fleet, name);
+const getStackLockDirectory = (name: string): string => getLockDirectory(fleet, name);
 
 it("resumes after a kill during stack creation and cleans up debris", async () => {
   await changeBaseline();
   // A file takes the place of the stacks' directory, so that the CLI keeps retrying while it holds the lock.
   const first = new Promise<void>((done) => {
-    atRequest = async () => {
+    onRequest = async () => {
       await mkdir(join(fleet.directory, ".state/.pulumi/stacks"), { recursive: true });
       await writeFile(join(fleet.directory, STACKS), "");
-      atRequest = () => {};
+      onRequest = () => {};
       done();
     };
   });
   const run = fleet.start({}, "rollout", "--yes", "--only", "t0");
   await first;
-  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
+  while (!existsSync(getStackLockDirectory("t0")) || readdirSync(getStackLockDirectory("t0")).length === 0) {
     if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
     await sleep(20);
   }
@@ -163,23 +163,23 @@ it("resumes after a kill during stack creation and cleans up debris", async () =
   await run.result;
   await fleet.waitForQuiet();
   await rm(join(fleet.directory, STACKS));
-  expect(listLocks(locksOf("t0"))).toHaveLength(1);
+  expect(listLocks(getStackLockDirectory("t0"))).toHaveLength(1);
   const resumed = await fleet.runRollout("resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
 
   // Debris of stacks that were never created: a lock, a complete temporary file of a lock, and an empty one.
-  await writeLock(locksOf("t1"));
-  await writeLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
-  await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
+  await writeLock(getStackLockDirectory("t1"));
+  await writeLock(getStackLockDirectory("t2"), { file: "a.json.18ab.tmp" });
+  await writeFile(join(getStackLockDirectory("t2"), "b.json.18ab.tmp"), "");
   // Debris of an existing stack: an empty attributes file, and a lock with a process ID that now belongs to another
   // process.
   await writeFile(join(fleet.directory, STACKS, "t0.json.attrs"), "");
-  await writeLock(locksOf("t0"), { pid: process.pid });
+  await writeLock(getStackLockDirectory("t0"), { pid: process.pid });
   await changeBaseline();
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name, baseline));
-  expect(fleet.names.map(locksOf).flatMap(listLocks)).toEqual([]);
+  expect(fleet.names.map(getStackLockDirectory).flatMap(listLocks)).toEqual([]);
   // Removing the locks leaves no other stacks behind.
   const stacks = readdirSync(join(fleet.directory, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
@@ -197,8 +197,8 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
   await runInEmptyDirectory(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
-  await writeLock(locksOf("t1"), { host: "runner-7", pid: 1 });
-  await writeLock(locksOf("t1"), { file: "b.json" });
+  await writeLock(getStackLockDirectory("t1"), { host: "runner-7", pid: 1 });
+  await writeLock(getStackLockDirectory("t1"), { file: "b.json" });
   expect(await fleet.runRollout(...only)).toMatchObject({ code: 1 });
   const { id, tenants } = await fleet.report();
   const failed = tenants.find(({ name }) => name === "t1")?.error;
@@ -207,7 +207,7 @@ it("keeps truncated state and foreign locks, and prints recovery commands", asyn
     message: expect.stringMatching(/^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/),
     advice: expect.stringContaining(`\`email-security rollout resume ${id}\``),
   });
-  expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
+  expect(readdirSync(getStackLockDirectory("t1")).sort()).toEqual(["a.json", "b.json"]);
   await runInEmptyDirectory(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
   expect(await fleet.runRollout("resume", id)).toMatchObject({ code: 0 });
 
@@ -229,7 +229,7 @@ it.each(selectCases("rollout-moments", Object.keys(MOMENTS), ["two tenants are w
     await MOMENTS[moment]?.(run);
     run.process.kill("SIGKILL");
     await run.result;
-    atRequest = () => {};
+    onRequest = () => {};
     const before = await fleet.report();
     expect(before).toMatchObject({ state: "running", isHeld: false });
 
@@ -265,7 +265,7 @@ it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + 
     await changeBaseline();
     let seen = 0;
     let killed = "";
-    atRequest = async () => {
+    onRequest = async () => {
       seen += 1;
       // Between two tenants, the victim doesn't exist.
       if (seen < at || killed !== "") return;
@@ -276,7 +276,7 @@ it.each(selectCases("rollout-kills", kills, [{ victim: "an engine", at: FIRST + 
       await sleep(50);
     };
     const run = await fleet.start({}, "rollout", "--yes").result;
-    atRequest = () => {};
+    onRequest = () => {};
     expect({ killed, output: run.output }).toMatchObject({
       killed: expect.stringMatching(VICTIMS[victim] ?? ""),
     });
@@ -303,7 +303,7 @@ it("writes nothing and leaves nothing to resume when killed while planning", asy
   await changeBaseline();
   const run = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
-    atRequest = () => done();
+    onRequest = () => done();
   });
   run.process.kill("SIGKILL");
   await run.result;
@@ -317,9 +317,9 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
   await changeBaseline();
   const planning = fleet.start({}, "rollout", "--yes");
   await new Promise<void>((done) => {
-    atRequest = () => done();
+    onRequest = () => done();
   });
-  interrupt(planning);
+  interruptGroup(planning);
   expect(await planning.result).toMatchObject({
     code: 1,
     output: expect.stringContaining("Nothing was changed"),
@@ -328,7 +328,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
 
   const run = fleet.start({}, "rollout", "--yes");
   await MOMENTS["a list is being written"]?.(run);
-  interrupt(run);
+  interruptGroup(run);
   const stopped = await run.result;
   expect(stopped).toMatchObject({ code: 2 });
   const report = stopped.report();
@@ -340,7 +340,7 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
 
   // Its request timeout is longer than the test waits for its exit.
   const goesOn = fleet.start({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
-  const held = await heldWrites(8);
+  const held = await holdWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.waitForOutput("to stop immediately");
   goesOn.process.kill("SIGINT");
@@ -355,6 +355,6 @@ it("finishes running work on Ctrl-C and stops at once on the second", async () =
 });
 
 /** Sends SIGINT to the whole process group, as Ctrl-C in a terminal does. */
-function interrupt({ process: { pid = 0 } }: RunningCommand): void {
+function interruptGroup({ process: { pid = 0 } }: RunningCommand): void {
   process.kill(-pid, "SIGINT");
 }

@@ -24,7 +24,7 @@ async function setProviders(t0: string | undefined, t1: string | undefined): Pro
 }
 
 /** Returns the providers of the lists in a tenant's stack, as type prefixes. */
-async function madeOver(name: string): Promise<string[]> {
+async function listProviders(name: string): Promise<string[]> {
   const types = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).matchAll(
     /"type": ?"([^"]*):(?:AllowDenyList|VipList)"/g,
   );
@@ -59,8 +59,8 @@ it("creates a native stack on request and enforces its plan", async () => {
   const resumed = await fleet.runRollout("resume");
   expect(resumed.code, resumed.output).toBe(0);
   expect(fleet.listContents("t1")).toEqual(fleet.listDeclaredContents("t1"));
-  expect(await madeOver("t0")).toEqual(["pulumi-nodejs:dynamic/email-security"]);
-  expect(await madeOver("t1")).toEqual(["email-security:index"]);
+  expect(await listProviders("t0")).toEqual(["pulumi-nodejs:dynamic/email-security"]);
+  expect(await listProviders("t1")).toEqual(["email-security:index"]);
 });
 
 it("moves only the requested dynamic stack to native, without a write", async () => {
@@ -72,8 +72,8 @@ it("moves only the requested dynamic stack to native, without a write", async ()
   const rest = moving.code === 2 ? await fleet.runRollout("resume") : moving;
   expect(rest.code, rest.output).toBe(0);
   expect(listStartedTenants(moving)).toEqual(["t0"]);
-  expect(await madeOver("t0")).toEqual(["email-security:index"]);
-  expect(await madeOver("t1")).toEqual(["email-security:index"]);
+  expect(await listProviders("t0")).toEqual(["email-security:index"]);
+  expect(await listProviders("t1")).toEqual(["email-security:index"]);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0"));
 });

@@ -62,13 +62,13 @@ beforeEach(async () => {
 /**
  * Returns the number of processes that have started: those that run the engine, and Pulumi's dynamic provider hosts.
  */
-function started(): { readonly engines: number; readonly hosts: number } {
+function countProcesses(): { readonly engines: number; readonly hosts: number } {
   const lines = readFileSync(join(fleet.directory, STARTED), "utf8").split("\n");
-  const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
-  return { engines: count("engine-process.js"), hosts: count("dynamic-provider") };
+  const countLines = (part: string): number => lines.filter((line) => line.includes(part)).length;
+  return { engines: countLines("engine-process.js"), hosts: countLines("dynamic-provider") };
 }
 
-async function up(
+async function runUp(
   name: string,
   environment: Readonly<Record<string, string>>,
   by: EnginePool = pool,
@@ -94,13 +94,13 @@ async function up(
   return await by.up(request, new AbortController().signal);
 }
 
-const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
+const buildKeyVariables = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
 
 /**
  * Returns the resources in a stack's state, without the properties that the engine generates or that depend on the
  * program.
  */
-async function resourcesOf(name: string): Promise<unknown> {
+async function readResources(name: string): Promise<unknown> {
   const text = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).replaceAll(name, "NAME");
   const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } }).checkpoint
     .latest;
@@ -121,10 +121,10 @@ it("leaves the state of a manual `pulumi up` without another process", async () 
     const own = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
     expect(own.code, own.output).toBe(0);
     await fleet.write(STARTED, "");
-    expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
-    expect(started().hosts).toBe(0);
+    expect(await runUp("t0", buildKeyVariables("t0"))).toEqual({ ok: true });
+    expect(countProcesses().hosts).toBe(0);
     expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
-    expect(await resourcesOf("t0")).toEqual(await resourcesOf("t1"));
+    expect(await readResources("t0")).toEqual(await readResources("t1"));
   }
 });
 
@@ -132,20 +132,20 @@ it("serves both providers that follow a configuration change", async () => {
   const set = await fleet.startPulumi("t0", "config", "set", "fleet:changed", "since").ended;
   expect(set.code, set.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
-  expect(started().hosts).toBe(0);
+  expect(await runUp("t0", buildKeyVariables("t0"))).toEqual({ ok: true });
+  expect(countProcesses().hosts).toBe(0);
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", ["one.example", "two.example"]));
 });
 
 it("keeps no key of the previous tenant", async () => {
-  const result = await up("t1", {});
+  const result = await runUp("t1", {});
   expect(result).toMatchObject({
     ok: false,
     message: expect.stringContaining("API key of the tenant is not configured"),
   });
   expect(fleet.take()).toEqual([]);
   // It ran in the process that had served the other tenant.
-  expect(started()).toEqual({ engines: 0, hosts: 0 });
+  expect(countProcesses()).toEqual({ engines: 0, hosts: 0 });
 });
 
 it("explains why it can't listen and starts nothing", async () => {
@@ -158,7 +158,7 @@ it("explains why it can't listen and starts nothing", async () => {
   );
   const deaf = poolWith({ NODE_OPTIONS: `--require ${JSON.stringify(join(fleet.directory, "deaf.cjs"))}` });
   try {
-    expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
+    expect(await runUp("t0", buildKeyVariables("t0"), deaf)).toMatchObject({
       ok: false,
       message: expect.stringMatching(
         /^Pulumi was not started: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
@@ -177,13 +177,13 @@ it("stops writing for a tenant whose engine is killed", async () => {
     for (const { id, command } of fleet.listProcesses())
       if (/\bup\b.*--stack t0/.test(command)) process.kill(id, "SIGKILL");
   };
-  expect(await up("t0", keyOf("t0"))).toMatchObject({
+  expect(await runUp("t0", buildKeyVariables("t0"))).toMatchObject({
     ok: false,
     message: expect.stringContaining("SIGKILL"),
   });
   const writes = fleet.take().filter(({ method }) => method !== "GET");
   expect(writes).toHaveLength(1);
-  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
+  expect(await runUp("t1", buildKeyVariables("t1"))).toEqual({ ok: true });
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
 });
 
@@ -205,8 +205,8 @@ it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   const imported = await fleet.startPulumi("t1", "stack", "import", "--file", "state.json").ended;
   expect(imported.code, imported.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
-  expect(started().hosts).toBeGreaterThan(0);
+  expect(await runUp("t1", buildKeyVariables("t1"))).toEqual({ ok: true });
+  expect(countProcesses().hosts).toBeGreaterThan(0);
   expect(await fleet.read("gone")).toBe("");
-  expect(await resourcesOf("t1")).not.toContainEqual(expect.stringContaining("a-thing"));
+  expect(await readResources("t1")).not.toContainEqual(expect.stringContaining("a-thing"));
 });

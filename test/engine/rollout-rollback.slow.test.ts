@@ -17,11 +17,11 @@ const V1 = ["evil0.example", "evil1.example"];
 const BAD = "bad.example";
 
 /** Returns the entries of every tenant. */
-const held = (): Record<string, string[]> =>
+const listHeldByTenant = (): Record<string, string[]> =>
   Object.fromEntries(fleet.names.map((name) => [name, fleet.listContents(name)]));
 
 /** Writes a baseline with an allow that shouldn't exist, a missing domain and a wrong comment. */
-async function wrongBaseline(): Promise<void> {
+async function writeWrongBaseline(): Promise<void> {
   await fleet.write(
     "settings/baseline.yaml",
     `version: 1\nallow:\n  - ${BAD}\ndeny:\n  - { value: evil0.example, comment: wrong }\n`,
@@ -53,8 +53,8 @@ it("restores what each tenant held before, or the files of a revision", async ()
     value: "colleague.example",
   });
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
-  const before = held();
-  await wrongBaseline();
+  const before = listHeldByTenant();
+  await writeWrongBaseline();
   fleet.runGit("commit", "--quiet", "-a", "-m", "Allow a partner");
   const first = await fleet.runRollout("--yes", "--label", "ring=canary");
   expect(first).toMatchObject({ code: 0 });
@@ -82,7 +82,7 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(back.code, back.output).toBe(0);
   expect(listStartedTenants(back)).toEqual(["t1", "t2"]);
   expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
-  const { t0, ...others } = held();
+  const { t0, ...others } = listHeldByTenant();
   expect(others).toEqual({
     t1: before["t1"],
     t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
@@ -156,17 +156,17 @@ it("restores what each tenant held before, or the files of a revision", async ()
   expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
   const older = await fleet.runRollout("rollback", "--to", oldest, "--yes");
   expect(older.code, older.output).toBe(0);
-  expect(held()).toEqual({ ...before, t1: fleet.listDeclaredContents("t1", OLDEST) });
+  expect(listHeldByTenant()).toEqual({ ...before, t1: fleet.listDeclaredContents("t1", OLDEST) });
 });
 
 it.each(["dynamic", "native"])(
   "rolls back an interrupted rollout and one that is not the newest (%s)",
   async (providerKind) => {
-    let atRequest: (request: ServiceRequest) => undefined = () => undefined;
+    let onRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
       tenants: 2,
       about: () => `{ provider: ${providerKind} }`,
-      sandbox: { intercept: (request) => atRequest(request) },
+      sandbox: { intercept: (request) => onRequest(request) },
     });
     expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
     const before = fleet.listContents("t1");
@@ -176,13 +176,13 @@ it.each(["dynamic", "native"])(
     );
     // Kills the command and its engine at one of three writes. The service executes the write, but the state doesn't
     // record it.
-    atRequest = ({ method, body }) => {
+    onRequest = ({ method, body }) => {
       if (method !== "POST" || (body as { value?: string }).value !== "ally.example") return undefined;
       for (const { id } of fleet.listProcesses()) process.kill(id, "SIGKILL");
       return undefined;
     };
     await fleet.start({}, "rollout", "--yes", "--only", "t1").result;
-    atRequest = () => undefined;
+    onRequest = () => undefined;
     await fleet.waitForQuiet();
     expect(fleet.listContents("t1")).not.toEqual(before);
     const back = await fleet.runRollout("rollback", "--yes");

@@ -13,7 +13,7 @@ import { buildBaselineValues, Fleet, type RunningCommand } from "../support/flee
 
 let fleet: Fleet;
 let journal: string;
-let atRequest: (request: ServiceRequest) => void = () => {};
+let onRequest: (request: ServiceRequest) => void = () => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({
@@ -21,7 +21,7 @@ beforeAll(async () => {
     waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n",
     sandbox: {
       intercept: (request) => {
-        atRequest(request);
+        onRequest(request);
         return undefined;
       },
     },
@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 afterEach(() => {
-  atRequest = () => {};
+  onRequest = () => {};
 });
 
 afterAll(async () => {
@@ -47,12 +47,12 @@ afterAll(async () => {
 });
 
 /** Runs an action when the service receives the first write to a tenant. */
-async function atFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
+async function runAtFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
   await run.seen((event) => event.kind === "tenant-started" && event.tenant === name);
   await new Promise<void>((done) => {
-    atRequest = ({ method }) => {
+    onRequest = ({ method }) => {
       if (method === "GET") return;
-      atRequest = () => {};
+      onRequest = () => {};
       act();
       done();
     };
@@ -70,12 +70,12 @@ function expectEachOnce(): void {
 }
 
 /** Returns the arguments of the command that the output recommends. */
-function nextCommand(output: string): string[] {
+function parseNextCommand(output: string): string[] {
   return /`email-security rollout (resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
 }
 
 /** Locks the journal, as a backup or a manual query does. */
-function lock(): { release(): void } {
+function lockJournal(): { release(): void } {
   const other = new DatabaseSync(journal);
   other.exec("BEGIN IMMEDIATE");
   return { release: () => other.close() };
@@ -84,13 +84,13 @@ function lock(): { release(): void } {
 it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async () => {
   const run = fleet.start({}, "rollout", "--yes");
   const locks: { release(): void }[] = [];
-  await atFirstWrite(run, "t0", () => locks.push(lock()));
+  await runAtFirstWrite(run, "t0", () => locks.push(lockJournal()));
   await run.waitForOutput("another process has locked it");
   // Readers aren't blocked.
   expect(await fleet.readStates()).toEqual({ t0: "running", t1: "pending" });
   locks.pop()?.release();
   await run.waitForOutput("can be used again");
-  await atFirstWrite(run, "t1", () => locks.push(lock()));
+  await runAtFirstWrite(run, "t1", () => locks.push(lockJournal()));
   run.process.kill("SIGINT");
   const { code, output } = await run.result;
   locks.pop()?.release();
@@ -98,13 +98,13 @@ it("waits for a locked journal and reports unrecorded changes on Ctrl-C", async 
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t1" was changed, but the journal doesn't record it`);
   expect(await fleet.readStates()).toEqual({ t0: "done", t1: "running" });
-  expect(await fleet.runRollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
 it("stops when its journal can't grow and can be resumed", async () => {
   const run = fleet.start({}, "rollout", "--yes");
-  await atFirstWrite(run, "t0", () => {
+  await runAtFirstWrite(run, "t0", () => {
     // The processes that it has already started keep their own limits.
     execFileSync("prlimit", [`--pid=${run.process.pid}`, "--fsize=1"]);
   });
@@ -114,13 +114,13 @@ it("stops when its journal can't grow and can be resumed", async () => {
   expect(output).toMatch(/because its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/);
   expect(output).toContain(`"t0" was changed, but the journal doesn't record it`);
   expect(output).toContain("0 of 2 tenants match their files, 0 failed, and 2 are left");
-  expect(await fleet.runRollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expect(await fleet.runRollout(...parseNextCommand(output))).toMatchObject({ code: 0 });
   expectEachOnce();
 });
 
 it("stops when its journal is deleted and rejects an empty one", async () => {
   const run = fleet.start({}, "rollout", "--yes");
-  await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
+  await runAtFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
   const { code, output } = await run.result;
   expect(code).toBe(1);
   expect(output).toMatch(/rollouts\.db" is gone: it, or its directory, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/);

@@ -8,7 +8,7 @@ let fleet: Fleet;
 const PAST = "2026-01-02";
 const TODAY = new Date().toISOString().slice(0, 10);
 const REVERTED = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
-const flood = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
+const formatFloodEntry = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
 const NEWS = "  - news.example\n";
 
 beforeAll(async () => {
@@ -16,14 +16,14 @@ beforeAll(async () => {
     tenants: 3,
     waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
-  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", flood(TODAY)));
-  await fleet.write("settings/t1.yaml", formatTenantSettings("t1", flood(TODAY)));
-  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", flood(TODAY) + REVERTED));
+  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(TODAY)));
+  await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(TODAY)));
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(TODAY) + REVERTED));
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 2 });
   expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
   // A file change reached only the canary, because a person stopped the rollout at its gate.
-  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", flood(TODAY) + NEWS));
-  await fleet.write("settings/t1.yaml", formatTenantSettings("t1", flood(PAST) + NEWS));
+  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(TODAY) + NEWS));
+  await fleet.write("settings/t1.yaml", formatTenantSettings("t1", formatFloodEntry(PAST) + NEWS));
   const waits = await fleet.runRollout("--yes");
   expect(summarizeRun(waits), waits.output).toEqual([2, ["t0"]]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });
@@ -57,8 +57,8 @@ it("waits at the gate for an unreviewed change of the files", async () => {
 });
 
 it("waits again with --only-expired after an earlier stop at the gate", async () => {
-  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", flood(PAST) + NEWS));
-  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", flood(PAST) + REVERTED));
+  await fleet.write("settings/t0.yaml", formatTenantSettings("t0", formatFloodEntry(PAST) + NEWS));
+  await fleet.write("settings/t2.yaml", formatTenantSettings("t2", formatFloodEntry(PAST) + REVERTED));
   const first = await fleet.runRollout("--only-expired", "--yes");
   expect(summarizeRun(first), first.output).toEqual([2, ["t0"]]);
   expect(await fleet.runRollout("abandon")).toMatchObject({ code: 0 });

@@ -25,8 +25,8 @@ it("names the unmanaged allows and what to do about them", async () => {
   );
   const [look] = advice;
   expect(look).toMatchObject({ command: "email-security fleet status --only t1" });
-  const follow = async (command = "") => await fleet.start({}, ...command.split(" ").slice(1)).result;
-  const status = await follow(look?.command);
+  const runRecommended = async (command = "") => await fleet.start({}, ...command.split(" ").slice(1)).result;
+  const status = await runRecommended(look?.command);
   expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
   // No command is printed, because a person has to judge a risky allow.
   expect(status.stdout.replace(/\s+/g, " ")).toContain(

@@ -21,7 +21,7 @@ afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-const reads = (): Record<string, string[]> => {
+const takeReads = (): Record<string, string[]> => {
   const byTenant = Object.groupBy(fleet.take(), ({ tenant }) => tenant ?? "nobody");
   return Object.fromEntries(
     Object.entries(byTenant).map(([tenant, requests = []]) => [
@@ -49,18 +49,18 @@ it("creates stacks and leaves a manually created one unchanged", async () => {
   const first = await fleet.runRollout("--yes");
   expect(first.code, first.output).toBe(0);
   expect(getStates(first.report())).toEqual({ t0: "done", t1: "unchanged" });
-  expect(reads()).toMatchObject({ t1: LOOKED_AT });
+  expect(takeReads()).toMatchObject({ t1: LOOKED_AT });
   for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
 });
 
 it("runs no engine when an engine would find nothing to do", async () => {
   fleet.take();
-  const texts = await stateTexts();
+  const texts = await readStateTexts();
   const second = await fleet.runRollout("--yes");
   expect(summarizeRun(second)).toEqual([0, []]);
   expect(getStates(second.report())).toEqual({ t0: "unchanged", t1: "unchanged" });
-  expect(reads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
-  expect(await stateTexts()).toEqual(texts);
+  expect(takeReads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
+  expect(await readStateTexts()).toEqual(texts);
 
   const plain = await fleet.startPulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
     .ended;
@@ -70,7 +70,7 @@ it("runs no engine when an engine would find nothing to do", async () => {
 });
 
 /** Returns the state files of all stacks. */
-async function stateTexts(): Promise<string[]> {
+async function readStateTexts(): Promise<string[]> {
   return await Promise.all(
     fleet.names.map(async (name) => await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)),
   );

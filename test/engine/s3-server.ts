@@ -41,7 +41,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** Returns the sorted names of all objects with this prefix. */
-  async names(prefix = ""): Promise<string[]> {
+  async listNames(prefix = ""): Promise<string[]> {
     const answer = await this.#ask("GET", `?list-type=2&prefix=${encodeURIComponent(prefix)}`);
     const text = await answer.text();
     if (!text.includes("<IsTruncated>false</IsTruncated>")) throw new Error("more objects than one page tells");
@@ -49,8 +49,8 @@ export class S3Server implements AsyncDisposable {
   }
 
   /** Returns all objects of the bucket by name. */
-  async objects(): Promise<Map<string, string>> {
-    const names = await this.names();
+  async readObjects(): Promise<Map<string, string>> {
+    const names = await this.listNames();
     const texts = await Promise.all(names.map(async (name) => await (await this.#ask("GET", name)).text()));
     return new Map(names.map((name, index) => [name, texts[index] ?? ""]));
   }

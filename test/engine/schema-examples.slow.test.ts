@@ -40,17 +40,21 @@ it("includes an example for every resource in every language", () => {
 });
 
 it("compiles the TypeScript examples", async () => {
-  const project = await written("typescript", (name) => `${name}.ts`);
+  const project = await writeLanguageExamples("typescript", (name) => `${name}.ts`);
   await mkdir(join(project, "node_modules/@pulumi"), { recursive: true });
   await symlink(resolve("sdk/nodejs"), join(project, "node_modules/pulumi-email-security-native"));
   await symlink(resolve("node_modules/@pulumi/pulumi"), join(project, "node_modules/@pulumi/pulumi"));
   const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext"];
-  await check(process.execPath, [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")], project);
+  await runCheck(
+    process.execPath,
+    [resolve("node_modules/typescript/bin/tsc"), ...options, ...listFiles(".ts")],
+    project,
+  );
 });
 
 const noPython = findMissingToolchain("python");
 it.skipIf(noPython)(`run in Python${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
-  const project = await written("python", (name) => `${name}.py`);
+  const project = await writeLanguageExamples("python", (name) => `${name}.py`);
   const python = await installPulumiPython();
   await installPython(python, resolve("sdk/python"), join(project, "packages"));
   await writeFile(
@@ -73,7 +77,7 @@ for file in sys.argv[1:]:
         run_pulumi_func(lambda: runpy.run_path(file)))
 `,
   );
-  const made = await check(join(python, "python"), ["run.py", ...files(".py")], project, {
+  const made = await runCheck(join(python, "python"), ["run.py", ...listFiles(".py")], project, {
     PYTHONPATH: join(project, "packages"),
   });
   expect(made.trim().split("\n")).toEqual(EXAMPLES.map(({ name }) => `email-security:index:${name}`));
@@ -81,12 +85,12 @@ for file in sys.argv[1:]:
 
 const noGo = findMissingToolchain("go");
 it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
-  const project = await written("go", (name) => `${name}/main.go`);
+  const project = await writeLanguageExamples("go", (name) => `${name}/main.go`);
   for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
   const { modulePath } = schema.language.go;
-  await check("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, GO_BUILD);
+  await runCheck("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, GO_BUILD);
   // Compiles without linking.
-  await check("go", ["list", "-export", "./..."], project, GO_BUILD);
+  await runCheck("go", ["list", "-export", "./..."], project, GO_BUILD);
 });
 
 it("names only members of the SDK in the C# examples", async () => {
@@ -129,18 +133,18 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
 });
 
 /** Writes each resource's example to a directory for the language. Returns the directory. */
-async function written(language: string, fileOf: (name: string) => string): Promise<string> {
+async function writeLanguageExamples(language: string, fileOf: (name: string) => string): Promise<string> {
   const project = join(directory.path, language);
   await writeExamples(language, project, fileOf);
   return project;
 }
 
-function files(ending: string): string[] {
+function listFiles(ending: string): string[] {
   return EXAMPLES.map(({ name }) => `${name}${ending}`);
 }
 
 /** Runs a command to completion and returns its output. The error contains its findings. */
-async function check(
+async function runCheck(
   command: string,
   args: readonly string[],
   cwd: string,

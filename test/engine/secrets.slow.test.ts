@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { canary, program, watched } from "./secrets";
+import { buildProgram, canary, createWatchedProject } from "./secrets";
 
 it("exposes a key only when secrets are requested", async () => {
-  await using run = await watched({ PLAIN_KEY: canary.key });
+  await using run = await createWatchedProject({ PLAIN_KEY: canary.key });
   const { project } = run;
   // The engine stores the inputs of dynamic resources as they are, so a plaintext key is rejected.
   await project.runOrThrow("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
@@ -15,12 +15,12 @@ it("exposes a key only when secrets are requested", async () => {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
     apiKey: process.env.PLAIN_KEY!,
   })`;
-  const native = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  const replacePackage = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
   const shown: Record<string, string> = {};
   const programs = {
-    default: program(),
-    explicit: program(instance),
-    "explicit native": native(program(instance)),
+    default: buildProgram(),
+    explicit: buildProgram(instance),
+    "explicit native": replacePackage(buildProgram(instance)),
   };
   for (const [name, text] of Object.entries(programs)) {
     await project.write(text);

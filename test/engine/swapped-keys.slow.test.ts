@@ -14,7 +14,7 @@ import { listWrites } from "../support/write-requests";
  * nothing is removed from the state. With the correct keys, everything continues as before.
  */
 
-const keyOf = (tenant: string): Record<string, string> => ({
+const buildKeyVariables = (tenant: string): Record<string, string> => ({
   EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
 });
 
@@ -29,18 +29,18 @@ for (let i = 0; i < 6; i++) new AllowDenyEntry(\`e\${i}\`, { list: "deny", value
 `;
 
 /** Returns a program's stack that has been applied to its own tenant. Another tenant has as many entries. */
-async function applied(sandbox: Sandbox, program: string, plugin = false): Promise<EngineProject> {
+async function applyProgram(sandbox: Sandbox, program: string, plugin = false): Promise<EngineProject> {
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   const project = await EngineProject.create({ program, environment, stack: "acme", plugin });
-  const run = await project.runWith(keyOf("acme"), "up", "--yes", "--skip-preview");
+  const run = await project.runWith(buildKeyVariables("acme"), "up", "--yes", "--skip-preview");
   expect(run.code, run.output).toBe(0);
   for (const { value } of sandbox.allowDenyEntries("acme"))
-    await deny(sandbox, "globex", value.replace("acme", "globex"));
+    await denyFromConsole(sandbox, "globex", value.replace("acme", "globex"));
   sandbox.clearRequests();
   return project;
 }
 
-async function deny(sandbox: Sandbox, tenant: string, value: string): Promise<void> {
+async function denyFromConsole(sandbox: Sandbox, tenant: string, value: string): Promise<void> {
   await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value }, tenant);
 }
 
@@ -64,29 +64,29 @@ it.each([
   ],
 ])("writes nothing when everything in its state is gone: %s", async (_what, { program, plugin, commands }) => {
   await using sandbox = await startTwoTenants({ people: false });
-  await using project = await applied(sandbox, program, plugin);
+  await using project = await applyProgram(sandbox, program, plugin);
   const before = (await project.exportState()).text;
-  const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+  const countEntries = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
   for (const command of commands) {
     const args = command.split(" ");
-    const run = await project.runWith(keyOf("globex"), ...args);
+    const run = await project.runWith(buildKeyVariables("globex"), ...args);
     expect([args[0], run.code]).toEqual([args[0], 1]);
     expect(run.output).toMatch(ALL_GONE);
     expect(run.output).toContain("[ERR_OTHER_TENANT]");
   }
   // Without a refresh, a new or changed resource is the first to reach the tenant.
   await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
-  const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
+  const up = await project.runWith(buildKeyVariables("globex"), "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(ALL_GONE);
   expect(listWrites(sandbox)).toEqual([]);
-  expect(held()).toEqual([6, 6]);
-  const resources = (text: string): unknown =>
+  expect(countEntries()).toEqual([6, 6]);
+  const listResources = (text: string): unknown =>
     (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
       .map(({ urn, id }) => `${urn} ${id}`)
       .sort();
-  expect(resources((await project.exportState()).text)).toEqual(resources(before));
+  expect(listResources((await project.exportState()).text)).toEqual(listResources(before));
   // With the correct key, the next run only creates the new entry.
-  await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
+  await project.runWith(buildKeyVariables("acme"), "up", "--yes", "--refresh", "--skip-preview");
   expect(listWrites(sandbox)).toEqual(["POST /allow_deny_entries"]);
 });
 
@@ -100,15 +100,16 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   await using project = await EngineProject.create({ program, environment, stack: "acme" });
   await mkdir(join(project.directory, "settings"));
-  const settings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
-  const up = (key: string, ...args: string[]) => project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
-  await settings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
-  expect((await up("acme")).code).toBe(0);
-  for (const value of ["only-globex.example", "shared.example"]) await deny(sandbox, "globex", value);
+  const writeSettings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
+  const runUp = (key: string, ...args: string[]) =>
+    project.runWith(buildKeyVariables(key), "up", "--yes", "--skip-preview", ...args);
+  await writeSettings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
+  expect((await runUp("acme")).code).toBe(0);
+  for (const value of ["only-globex.example", "shared.example"]) await denyFromConsole(sandbox, "globex", value);
   sandbox.clearRequests();
   // Without own domains, the identity recorded by the first run reveals the mistake.
-  await settings("deny: [only-acme.example, shared.example, more.example]\n");
-  const cli = createCli(project.directory, { ...project.environment, ...keyOf("globex") });
+  await writeSettings("deny: [only-acme.example, shared.example, more.example]\n");
+  const cli = createCli(project.directory, { ...project.environment, ...buildKeyVariables("globex") });
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
   expect([plan.code, plan.output]).toEqual([expect.any(Number), expect.stringMatching(OTHER_PEOPLE)]);
   expect(plan.code).not.toBe(0);
@@ -117,11 +118,11 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   const drift = await cli("drift", "settings/acme.yaml", "--stack", "acme", "--adopt", "added");
   expect([drift.code, drift.output]).toEqual([1, expect.stringMatching(/ERR_OTHER_TENANT/)]);
   for (const args of [[], ["--refresh"]]) {
-    const run = await up("globex", ...args);
+    const run = await runUp("globex", ...args);
     expect([run.code, run.output]).toEqual([1, expect.stringMatching(OTHER_PEOPLE)]);
   }
   expect(listWrites(sandbox)).toEqual([]);
-  const right = await up("acme", "--refresh");
+  const right = await runUp("acme", "--refresh");
   expect(right.code).toBe(0);
   expect(listWrites(sandbox)).toHaveLength(1);
 });

@@ -27,7 +27,7 @@ async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings
   return { fleet, settings };
 }
 
-const writes = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
+const takeWriteRequests = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
 
 it("refuses swapped keys of tenants that share a mail domain", async () => {
   await using fleet = await Fleet.start({
@@ -44,7 +44,7 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
   expect(swapped.output).toMatch(
     /"t0" \(tenants\.yaml:\d+; key from the environment variable T0_KEY\) opens the tenant of "t1" \(tenants\.yaml:\d+; read by the rollout/,
   );
-  expect(writes(fleet)).toEqual([]);
+  expect(takeWriteRequests(fleet)).toEqual([]);
   const own = await fleet.runRollout("--yes");
   expect(own.code, own.output).toBe(0);
 });
@@ -53,12 +53,12 @@ it("refuses swapped keys of tenants that share a mail domain", async () => {
  * Deletes some files of the clone, and asserts that a rollout is refused without a write. Returns its output as one
  * line.
  */
-async function refusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
+async function expectRefusedRollout(fleet: Fleet, forgets: readonly string[]): Promise<string> {
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.take();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
-  expect(writes(fleet)).toEqual([]);
+  expect(takeWriteRequests(fleet)).toEqual([]);
   return refused.output.replaceAll(/\s+/g, " ");
 }
 
@@ -66,20 +66,20 @@ describe.each(CLONES)("$about", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant took", async () => {
     const { fleet } = await withPartner();
     await using _ = fleet;
-    const file = (one: string, other: string): string => `version: 1
+    const formatTargets = (one: string, other: string): string => `version: 1
 project: fleet
 defaults: { baseUrl: "${fleet.sandbox.url}" }
 tenants:
   acme: { key: { environment: T0_KEY }, settings: settings/t0.yaml${one} }
   t0: { key: { environment: T1_KEY }, settings: settings/t1.yaml${other} }
 `;
-    await fleet.write("tenants.yaml", file("", ""));
-    const output = await refusedRollout(fleet, forgets);
+    await fleet.write("tenants.yaml", formatTargets("", ""));
+    const output = await expectRefusedRollout(fleet, forgets);
     expect(output).toMatch(
       /acme \[renamed-tenant\].*of the stack "t0", which now belongs to "t0" in the targets file.*declared allow partner\.example/,
     );
     // As it says.
-    await fleet.write("tenants.yaml", file(", stack: t0", ", stack: new"));
+    await fleet.write("tenants.yaml", formatTargets(", stack: t0", ", stack: new"));
     const done = await fleet.runRollout("--yes");
     expect(done.code, done.output).toBe(0);
     for (const name of fleet.names) expect(fleet.listContents(name)).toEqual(fleet.listDeclaredContents(name));
@@ -90,7 +90,7 @@ tenants:
     await using _ = fleet;
     const targets = await fleet.read("tenants.yaml");
     await fleet.write("tenants.yaml", targets.replace("project: fleet", "project: mail"));
-    const output = await refusedRollout(fleet, forgets);
+    const output = await expectRefusedRollout(fleet, forgets);
     expect(output).toMatch(
       /t0 \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
     );
@@ -142,7 +142,7 @@ describe("project renamed with its stacks", () => {
       expect(code, output).toBe(0);
     }
     await renameProject(fleet);
-    const output = await refusedRollout(fleet, []);
+    const output = await expectRefusedRollout(fleet, []);
     expect(output).toMatch(/t1 \[moved-stack\].*moved here from the project "fleet".*skip its tenant: "t1".*OPS-412/);
     expect(output).toMatch(/t2 \[renamed-tenant\].*the project "fleet", which has no stacks.*OPS-412/);
     // As it says.
@@ -165,7 +165,7 @@ describe("project renamed with its stacks", () => {
     const { fleet, id } = await withMovedProject();
     await using _ = fleet;
     await renameProject(fleet);
-    expect(await refusedRollout(fleet, [])).toMatch(
+    expect(await expectRefusedRollout(fleet, [])).toMatch(
       new RegExp(`t1 \\[moved-stack\\].*The unfinished rollout ${id} of that project has yet to change its tenant`),
     );
     for (const args of [
@@ -178,7 +178,7 @@ describe("project renamed with its stacks", () => {
         `The rollout ${id} has the project "fleet", but tenants.yaml has the project "mail".`,
       );
     }
-    expect(writes(fleet)).toEqual([]);
+    expect(takeWriteRequests(fleet)).toEqual([]);
     const abandoned = await fleet.runRollout("abandon", id);
     expect(abandoned.code, abandoned.output).toBe(0);
     const { code, output } = await fleet.runRollout("--yes");
@@ -195,7 +195,7 @@ describe("project renamed with its stacks", () => {
     await renameProject(fleet);
     const refused = await fleet.runRollout("--yes");
     expect([refused.code, refused.output]).toEqual([3, expect.stringContaining("ERR_ROLLED_BACK")]);
-    expect(writes(fleet)).toEqual([]);
+    expect(takeWriteRequests(fleet)).toEqual([]);
   });
 });
 
@@ -207,7 +207,7 @@ it("recognizes a tenant that was renamed together with the project", async () =>
   const targets = await fleet.read("tenants.yaml");
   const renamed = targets.replace("  t0: {}", "  zed: { key: { environment: T0_KEY }, settings: settings/t0.yaml }");
   await fleet.write("tenants.yaml", renamed.replace("project: fleet", "project: mail"));
-  const output = await refusedRollout(fleet, []);
+  const output = await expectRefusedRollout(fleet, []);
   expect(output).toMatch(
     /zed \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
   );
@@ -232,7 +232,7 @@ it("shows the removals of a tenant that gets a stack made without a rollout", as
     expect(code, output).toBe(0);
   }
   await fleet.writeTargets({ about: (name) => (name === "t0" ? "{ stack: hand }" : "{}") });
-  expect(await refusedRollout(fleet, [])).toMatch(
+  expect(await expectRefusedRollout(fleet, [])).toMatch(
     /t0 \[renamed-tenant\].*another stack, which no rollout has used.*of the stack "t0".*declared allow partner\.example/,
   );
   // As it says.

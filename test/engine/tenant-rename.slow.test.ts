@@ -5,7 +5,7 @@ import { Fleet, getKeyVariable } from "../support/fleet";
 
 /* Tenants whose name or key changes between two rollouts, with the real engine. */
 
-const TENANTS = (name: string, sandbox: string): string => `version: 1
+const formatTargets = (name: string, sandbox: string): string => `version: 1
 project: fleet
 defaults: { baseUrl: "${sandbox}", settings: "settings/{name}.yaml" }
 tenants:
@@ -18,7 +18,7 @@ it.each([
   { about: "in a clone without the journal", forgets: [".email-security"] },
 ])("shows the removals of a tenant that was renamed by hand, $about", async ({ forgets }) => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
-  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("t0", fleet.sandbox.url));
   const settings = await fleet.read("settings/t0.yaml");
   await fleet.write("settings/t0.yaml", `${settings}allow:\n  - partner.example\n`);
   const first = await fleet.runRollout("--yes");
@@ -26,7 +26,7 @@ it.each([
   expect(fleet.listContents("t0")).toContain("allow partner.example");
 
   // One commit renames the tenant and removes the allow.
-  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   await fleet.write("settings/t0.yaml", settings);
   for (const path of forgets) await rm(join(fleet.directory, path), { recursive: true });
   fleet.take();
@@ -47,12 +47,12 @@ it.each([
 
 it("keeps a skip of a tenant that was renamed by hand", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
-  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("t0", fleet.sandbox.url));
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   expect(await fleet.runRollout("skip", "t0", "--reason", "its owner objects")).toMatchObject({ code: 0 });
   const before = fleet.listContents("t0");
 
-  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
   fleet.take();
   const refused = await fleet.runRollout("--yes");
@@ -71,11 +71,11 @@ it("keeps a skip of a tenant that was renamed by hand", async () => {
 
 it("keeps a skip of a tenant that was renamed by hand before its first rollout", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
-  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("t0", fleet.sandbox.url));
   expect(await fleet.runRollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
   expect(await fleet.runRollout("skip", "t0", "--reason", "its owner objects")).toMatchObject({ code: 0 });
 
-  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  await fleet.write("tenants.yaml", formatTargets("acme", fleet.sandbox.url));
   fleet.take();
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);

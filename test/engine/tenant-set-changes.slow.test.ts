@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { getPropertyOptions, getTimeLimit, selectSize } from "../support/scale";
-import { CompanyFleet, type NamedTenants, SERVICES, stackOf, type TenantDeclaration } from "./company-fleet";
+import { CompanyFleet, getStack, type NamedTenants, SERVICES, type TenantDeclaration } from "./company-fleet";
 
 /*
  * The set of tenants is edited by hand, in two clones, between the steps of rollouts. {@link CompanyFleet} documents
@@ -24,7 +24,7 @@ const change = fc.oneof(
     ([one, key, value]): Change =>
       (tenants) => {
         if (!tenants.has(one) && isFree(key, tenants))
-          tenants.set(one, { service: key, allow: value, ...freeStack(one, tenants) });
+          tenants.set(one, { service: key, allow: value, ...pickFreeStack(one, tenants) });
       },
   ),
   name.map(
@@ -84,7 +84,7 @@ function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.A
         const tenant = tenants.get(renamed);
         if (tenant === undefined || removed === renamed || !tenants.has(removed)) return;
         const { stack: _stack, ...others } = tenant;
-        const stack = stackOf(renamed, tenants);
+        const stack = getStack(renamed, tenants);
         tenants.delete(renamed);
         tenants.set(removed, isKept && stack !== removed ? { ...others, stack } : others);
       },
@@ -92,8 +92,8 @@ function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.A
 }
 
 /** Returns another stack than that of a tenant which had the name before. */
-function freeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
-  const stacks = new Set([...tenants.keys()].map((other) => stackOf(other, tenants)));
+function pickFreeStack(one: string, tenants: NamedTenants): Pick<TenantDeclaration, "stack"> {
+  const stacks = new Set([...tenants.keys()].map((other) => getStack(other, tenants)));
   return stacks.has(one) ? { stack: `${one}-2` } : {};
 }
 
@@ -108,7 +108,7 @@ const editBy = (changes: fc.Arbitrary<Change>) =>
   fc.tuple(at, changes, fc.boolean()).map(
     ([clone, apply, isPulled]): Step =>
       async (company) => {
-        const tenants = new Map(company.tenants(clone));
+        const tenants = new Map(company.getTenants(clone));
         apply(tenants);
         await company.edit(clone, tenants, isPulled);
       },
@@ -116,12 +116,12 @@ const editBy = (changes: fc.Arbitrary<Change>) =>
 const rollout = at.map(
   (clone): Step =>
     async (company) =>
-      await company.rollout(clone),
+      await company.runRollout(clone),
 );
 const status = at.map(
   (clone): Step =>
     async (company) =>
-      await company.status(clone),
+      await company.checkStatus(clone),
 );
 const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
   fc.tuple(at, commands).map(
@@ -132,7 +132,7 @@ const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
 const rollback = at.map(
   (clone): Step =>
     async (company) =>
-      await company.rollback(clone),
+      await company.runRollback(clone),
 );
 const ofRollouts = fc.oneof(
   { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
@@ -166,7 +166,7 @@ const command = fc.oneof(
 /** The service's tenant that each name refers to when no keys are mixed up. */
 const OWN: Readonly<Record<(typeof NAMES)[number], string>> = { acme: "t0", globex: "t1", initech: "t2" };
 
-const tenantsAllowing = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
+const declareTenants = (value: string, names: readonly (typeof NAMES)[number][]): NamedTenants =>
   new Map(names.map((one) => [one, { service: OWN[one], allow: value }]));
 
 /** Swaps keys between tenants that a rollout knows, or restores them. */
@@ -243,18 +243,18 @@ it.each(FLEETS)(
       await using company = await CompanyFleet.start(hasPeople);
       // The second rollout changes each tenant again, so that the first rollout can be pruned.
       for (const value of ["supplier.example", "partner.example"]) {
-        await company.edit(0, tenantsAllowing(value, names), true);
-        await company.rollout(0);
+        await company.edit(0, declareTenants(value, names), true);
+        await company.runRollout(0);
         await company.run(0, "rollout", "resume");
       }
       for (const [edits, deed, isReverted, pruned] of rounds) {
-        const before = [0, 1].map((clone) => company.tenants(clone));
+        const before = [0, 1].map((clone) => company.getTenants(clone));
         for (const one of edits) await one(company);
         await deed(company);
         if (pruned !== null) await company.prune(pruned);
         if (isReverted) await company.revert(before);
       }
-      await company.status(0);
+      await company.checkStatus(0);
     });
     // Shrinking the story would take hours here.
     const { seed, counterexamplePath, errorInstance } = await fc.check(property, {

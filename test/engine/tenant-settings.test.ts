@@ -27,7 +27,7 @@ it("plans a new stack and applies the reviewed plan", async () => {
   const applied = await its.apply("--plan", "plan.json", "--plan-digest", digest);
   expect(applied.output).toContain("4 created");
   expect(applied.code).toBe(0);
-  expect(its.held().sort()).toEqual([
+  expect(its.listContents().sort()).toEqual([
     "VIP lena.hartmann@acme.example Releases payments",
     "allow partner.example Contract 2026-114",
     "deny evil.example INC-7",

@@ -20,19 +20,23 @@ async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
   return fleet;
 }
 
-async function run(fleet: Fleet, keys: Readonly<Record<string, string>>, ...args: string[]): Promise<FleetCliResult> {
+async function runWithKeys(
+  fleet: Fleet,
+  keys: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<FleetCliResult> {
   fleet.take();
   return await fleet.start(keys, ...args).result;
 }
 
-const unfold = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
+const unfoldLines = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
 
-const writesOf = (fleet: Fleet): string[] =>
+const takeWrites = (fleet: Fleet): string[] =>
   fleet.take().flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
 
 /** Returns the state of each tenant in `fleet status`. */
 async function syncStatuses(fleet: Fleet, keys: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
-  const { stdout, output } = await run(fleet, keys, "fleet", "status", "--format", "json");
+  const { stdout, output } = await runWithKeys(fleet, keys, "fleet", "status", "--format", "json");
   expect(stdout, output).toMatch(/^\{/);
   const { tenants } = JSON.parse(stdout) as { tenants: { syncStatus: string }[] };
   return tenants.map(({ syncStatus }) => syncStatus);
@@ -53,14 +57,14 @@ describe("key of a tenant that no rollout read", () => {
   it("is refused on resume when the planned tenant was empty", async () => {
     const planned = await fleet.runRollout("--yes");
     expect(planned.code, planned.output).toBe(2);
-    const resumed = await run(fleet, wrong, "rollout", "resume");
+    const resumed = await runWithKeys(fleet, wrong, "rollout", "resume");
     expect(resumed.code, resumed.output).toBe(1);
     const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
     expect(error?.code, resumed.output).toBe("ERR_OTHER_TENANT");
     expect(error?.message).toMatch(
       /it was empty on 20\d\d-.* UTC, and now has 3 entries that were created before that/,
     );
-    expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
+    expect(takeWrites(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
     expect(await fleet.runRollout("resume")).toMatchObject({ code: 0 });
     expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
   });
@@ -68,30 +72,30 @@ describe("key of a tenant that no rollout read", () => {
   it("is reported by status and refused by a plan", async () => {
     expect(await syncStatuses(fleet, wrong)).toEqual(["in-sync", "key-wrong", "in-sync"]);
     await fleet.writeBaseline(["evil0.example", "evil1.example", "planned.example"]);
-    const planned = await run(fleet, wrong, "rollout", "--yes");
+    const planned = await runWithKeys(fleet, wrong, "rollout", "--yes");
     expect(planned.code, planned.output).toBe(3);
-    expect(unfold(planned.output)).toMatch(
+    expect(unfoldLines(planned.output)).toMatch(
       /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) opens a tenant that isn't the one of the rollout \S+: it has nothing in common with the reading on .* UTC, and now has 3 entries that were created before that/,
     );
     expect(planned.output).toContain("[ERR_OTHER_TENANT]");
-    expect(writesOf(fleet)).toEqual([]);
+    expect(takeWrites(fleet)).toEqual([]);
   });
 
   it("causes no write to its tenant in resume and rollback", async () => {
     const planned = await fleet.runRollout("--yes");
     expect(planned.code, planned.output).toBe(2);
-    const resumed = await run(fleet, wrong, "rollout", "resume");
+    const resumed = await runWithKeys(fleet, wrong, "rollout", "resume");
     expect(resumed.code, resumed.output).toBe(1);
-    expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
+    expect(takeWrites(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
     const own = await fleet.runRollout("resume");
     expect(own.code, own.output).toBe(0);
-    const rolledBack = await run(fleet, wrong, "rollout", "rollback", "--yes");
+    const rolledBack = await runWithKeys(fleet, wrong, "rollout", "rollback", "--yes");
     expect(rolledBack.code, rolledBack.output).toBe(2);
     expect(rolledBack.report().skipped).toMatchObject([
       { name: "t1", reason: expect.stringContaining("its key belongs to another tenant of the service") },
     ]);
     expect(rolledBack.output).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=t1");
-    const written = new Set(writesOf(fleet).map((write) => write.split(" ")[0]));
+    const written = new Set(takeWrites(fleet).map((write) => write.split(" ")[0]));
     expect([...written].sort()).toEqual(["t0", "t2"]);
     expect(fleet.listContents("stranger")).toHaveLength(3);
   });
@@ -99,12 +103,12 @@ describe("key of a tenant that no rollout read", () => {
   it("is accepted with the variable that the message prints", async () => {
     // A value that the previous case rolled back can't be planned again.
     await fleet.writeBaseline(["evil0.example", "evil1.example", "accepted.example"]);
-    const refused = await run(fleet, wrong, "rollout", "--yes");
+    const refused = await runWithKeys(fleet, wrong, "rollout", "--yes");
     const [, variable = "", value = ""] = /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
     expect(value, refused.output).toBe("t1");
-    const accepted = await run(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
+    const accepted = await runWithKeys(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
     expect([0, 2], accepted.output).toContain(accepted.code);
-    await run(fleet, wrong, "rollout", "resume");
+    await runWithKeys(fleet, wrong, "rollout", "resume");
     expect((await syncStatuses(fleet, wrong))[1]).toBe("drifted");
   });
 });
@@ -120,12 +124,12 @@ it("refuses an empty tenant instead of the planned one on resume and rollback", 
   expect(planned.code, planned.output).toBe(2);
   const blank = { T1_KEY: fleet.getServiceKey("blank") };
   for (const attempt of [1, 2]) {
-    const resumed = await run(fleet, blank, "rollout", "resume");
+    const resumed = await runWithKeys(fleet, blank, "rollout", "resume");
     expect(resumed.code, resumed.output).toBe(1);
     const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
     expect(error?.code, `attempt ${attempt}: ${resumed.output}`).toBe("ERR_OTHER_TENANT");
   }
-  const rolledBack = await run(fleet, blank, "rollout", "rollback", "--yes");
+  const rolledBack = await runWithKeys(fleet, blank, "rollout", "rollback", "--yes");
   expect(rolledBack.report().skipped, rolledBack.output).toMatchObject([
     { name: "t1", reason: expect.stringContaining("its key belongs to another tenant of the service") },
   ]);
@@ -145,7 +149,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
   expect(value, refused.output).toBe("t1");
-  const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
+  const accepted = await runWithKeys(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(fleet.listContents("t1")).toEqual(["deny evil0.example", "deny evil1.example", "deny other.example"]);
   expect((await syncStatuses(fleet))[1]).not.toBe("key-wrong");
@@ -154,7 +158,7 @@ it("requires acceptance of a right key after all entries were replaced", async (
 describe("missing journal", () => {
   let fleet: Fleet;
   let swapped: Readonly<Record<string, string>>;
-  const forget = async (): Promise<void> =>
+  const removeJournal = async (): Promise<void> =>
     await rm(join(fleet.directory, ".email-security"), { recursive: true, force: true });
 
   beforeAll(async () => {
@@ -167,7 +171,7 @@ describe("missing journal", () => {
   afterAll(async () => await fleet?.[Symbol.asyncDispose]());
 
   it("reports swapped keys in status and accepts right ones", async () => {
-    await forget();
+    await removeJournal();
     expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
     expect(await syncStatuses(fleet, { T1_KEY: fleet.getServiceKey("stranger") })).toEqual([
       "in-sync",
@@ -175,18 +179,18 @@ describe("missing journal", () => {
       "in-sync",
     ]);
     expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
-    const found = await run(fleet, swapped, "find", "evil0.example", "--all");
+    const found = await runWithKeys(fleet, swapped, "find", "evil0.example", "--all");
     expect(found.code, found.output).toBe(1);
   });
 
   it("writes nothing in a rollout with swapped keys", async () => {
-    await forget();
+    await removeJournal();
     await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
-    const wrong = await run(fleet, swapped, "rollout", "--yes");
+    const wrong = await runWithKeys(fleet, swapped, "rollout", "--yes");
     expect(wrong.code, wrong.output).toBe(3);
     expect(wrong.output).toContain("[ERR_OTHER_TENANT]");
-    expect(writesOf(fleet)).toEqual([]);
-    await forget();
+    expect(takeWrites(fleet)).toEqual([]);
+    await removeJournal();
     const right = await fleet.runRollout("--yes");
     expect(right.code, right.output).toBe(0);
     for (const name of fleet.names) expect(fleet.listContents(name)).toContain("deny more.example");
@@ -194,20 +198,20 @@ describe("missing journal", () => {
 
   it("keeps an accepted tenant in the stack's state", async () => {
     const moved = { T1_KEY: fleet.getServiceKey("stranger") };
-    await forget();
+    await removeJournal();
     for (const value of ["more.example"])
       await fleet.sendFromConsole("stranger", "POST", "/allow_deny_entries", {
         list: "deny",
         entry_type: "domain",
         value,
       });
-    const refused = await run(fleet, moved, "rollout", "--yes");
+    const refused = await runWithKeys(fleet, moved, "rollout", "--yes");
     expect(refused.code, refused.output).toBe(3);
     const accepting = { ...moved, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" };
-    const accepted = await run(fleet, accepting, "rollout", "--yes");
+    const accepted = await runWithKeys(fleet, accepting, "rollout", "--yes");
     expect(accepted.code, accepted.output).toBe(0);
-    expect(writesOf(fleet)).toEqual([]);
-    await forget();
+    expect(takeWrites(fleet)).toEqual([]);
+    await removeJournal();
     expect((await syncStatuses(fleet, moved))[1]).toBe("drifted");
   });
 });
@@ -218,28 +222,28 @@ it("prefers the newer reading of a rollout with another journal", async () => {
   expect(first.code, first.output).toBe(0);
   const moved = { T1_KEY: fleet.getServiceKey("stranger") };
   const accepting = { ...moved, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" };
-  const accepted = await run(fleet, accepting, "rollout", "--yes", "--database", "other.db");
+  const accepted = await runWithKeys(fleet, accepting, "rollout", "--yes", "--database", "other.db");
   expect(accepted.code, accepted.output).toBe(0);
-  expect(writesOf(fleet)).toEqual([]);
+  expect(takeWrites(fleet)).toEqual([]);
   expect(await syncStatuses(fleet, moved)).toEqual(["in-sync", "drifted", "in-sync"]);
   expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "in-sync"]);
   const former = await fleet.runRollout("--yes");
   expect(former.code, former.output).toBe(3);
-  const current = await run(fleet, moved, "rollout", "--yes");
+  const current = await runWithKeys(fleet, moved, "rollout", "--yes");
   expect(current.code, current.output).toBe(0);
 });
 
 it("recovers from keys swapped in the first rollout as advised", async () => {
   await using fleet = await startFleet();
   const swapped = { T1_KEY: fleet.getServiceKey("t2"), T2_KEY: fleet.getServiceKey("t1") };
-  const first = await run(fleet, swapped, "rollout", "--yes");
+  const first = await runWithKeys(fleet, swapped, "rollout", "--yes");
   expect(first.code, first.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
   const refused = await fleet.runRollout("--yes");
   expect(refused.code, refused.output).toBe(3);
   const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
   expect(value.split(",").sort(), refused.output).toEqual(["t1", "t2"]);
-  const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
+  const accepted = await runWithKeys(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
   expect(accepted.code, accepted.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
   expect(await syncStatuses(fleet, swapped)).toEqual(["in-sync", "key-wrong", "key-wrong"]);
@@ -251,7 +255,7 @@ it("recognizes the right tenant after a rollout to a wrong one", async () => {
   await fleet.writeBaseline(["evil0.example", "evil1.example", "more.example"]);
   expect(await fleet.runRollout("--yes")).toMatchObject({ code: 0 });
   // An empty tenant can't be distinguished from one that was emptied.
-  const mistaken = await run(fleet, { T1_KEY: fleet.getServiceKey("blank") }, "rollout", "--yes");
+  const mistaken = await runWithKeys(fleet, { T1_KEY: fleet.getServiceKey("blank") }, "rollout", "--yes");
   expect(mistaken.code, mistaken.output).toBe(0);
   expect(await syncStatuses(fleet)).toEqual(IN_SYNC);
   const right = await fleet.runRollout("--yes");

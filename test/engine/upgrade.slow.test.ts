@@ -25,7 +25,7 @@ describe.each(listReleases())("data from release %s", (release) => {
     const { sandbox } = world;
     const project = await world.getProject(providerKind);
     await project.runOrThrow("stack", "select", "dev");
-    const before = await heldInState(project);
+    const before = await readStateResources(project);
 
     // The engine only reports the plugin's new version for the Provider. No other resource changes.
     const previewed = await project.runOrThrow("preview", "--json");
@@ -42,50 +42,50 @@ describe.each(listReleases())("data from release %s", (release) => {
     }
     expect(sandbox.requests).toEqual([]);
     await project.refresh("--expect-no-changes");
-    expect(writesOf(sandbox)).toEqual([]);
-    expect(await heldInState(project)).toEqual(before);
+    expect(takeWrites(sandbox)).toEqual([]);
+    expect(await readStateResources(project)).toEqual(before);
 
     const program = await readFile(join(project.directory, "index.ts"), "utf8");
     await project.write(program.replace(COMMENT, "closed"));
     expect(await project.up()).toContain(`~ ${1 + changes.length} updated`);
     const [entry] = sandbox.allowDenyEntries(providerKind).filter(({ value }) => value === "look-alike.example");
     expect(entry?.comment).toBe("closed");
-    expect(writesOf(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
+    expect(takeWrites(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
 
     await project.destroy();
-    expect(heldBy(sandbox, providerKind)).toEqual([]);
-    expect(await heldInState(project)).toEqual([]);
+    expect(listContents(sandbox, providerKind)).toEqual([]);
+    expect(await readStateResources(project)).toEqual([]);
   });
 
   it("includes a settings repository whose plans and rollouts continue", async () => {
     await using world = await KeptRelease.restore(release);
     const { sandbox } = world;
     const { command } = await world.getRepository();
-    const newest = async (): Promise<RolloutReport> =>
+    const readNewestReport = async (): Promise<RolloutReport> =>
       JSON.parse((await command("rollout", "status", "--format", "json")).stdout) as RolloutReport;
 
     // The tenant matches the declarations, and the plan says so.
     const t0 = await world.getRepository("t0");
     const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
-    ended(0, nothing);
+    expectExitCode(0, nothing);
     expect(nothing.output).toContain("No changes. 5 unchanged");
 
     // The journal contains the rollout that waits at its gate, and `resume` continues it.
-    const waiting = await newest();
+    const waiting = await readNewestReport();
     expect(waiting).toMatchObject({ state: "waiting", counts: { done: 1, pending: 1 } });
-    ended(0, await command("rollout", "resume"));
-    expect(await newest()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
+    expectExitCode(0, await command("rollout", "resume"));
+    expect(await readNewestReport()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
     const { stdout } = await command("rollout", "status", "--list");
     expect(stdout.match(/\bdone\b/g)).toHaveLength(2);
-    expect(heldBy(sandbox, "t1")).toContain("deny evil1.example");
+    expect(listContents(sandbox, "t1")).toContain("deny evil1.example");
     sandbox.clearRequests();
-    ended(0, await command("rollout", "--yes"));
-    expect(writesOf(sandbox)).toEqual([]);
+    expectExitCode(0, await command("rollout", "--yes"));
+    expect(takeWrites(sandbox)).toEqual([]);
 
     // The reviewed plan can be applied.
-    expect(heldBy(sandbox, "solo")).not.toContain("deny reviewed.example");
-    ended(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
-    expect(heldBy(sandbox, "solo")).toContain("deny reviewed.example");
+    expect(listContents(sandbox, "solo")).not.toContain("deny reviewed.example");
+    expectExitCode(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
+    expect(listContents(sandbox, "solo")).toContain("deny reviewed.example");
   });
 });
 
@@ -97,7 +97,7 @@ interface Step {
   readonly newState?: { readonly inputs: object };
 }
 
-function ended(code: number, run: CliResult): void {
+function expectExitCode(code: number, run: CliResult): void {
   expect(run.code, run.output).toBe(code);
 }
 
@@ -105,7 +105,7 @@ function ended(code: number, run: CliResult): void {
  * Returns our resources in the stack's state, without `people` (the mailboxes' identity), which a refresh adds to all
  * of them.
  */
-async function heldInState(project: EngineProject) {
+async function readStateResources(project: EngineProject) {
   const { resources } = await project.exportState();
   return resources.map(({ urn, id, inputs, outputs: { people: _, ...outputs } = {} }) => {
     return { urn, id, inputs, outputs };
@@ -113,14 +113,14 @@ async function heldInState(project: EngineProject) {
 }
 
 /** Returns the writes since the last call. */
-function writesOf(sandbox: Sandbox): string[] {
+function takeWrites(sandbox: Sandbox): string[] {
   const writes = sandbox.requests.filter(({ method }) => method !== "GET");
   sandbox.clearRequests();
   return writes.map(({ method, path }) => `${method} ${path}`);
 }
 
 /** Returns all entries and VIPs of a tenant. */
-function heldBy(sandbox: Sandbox, tenant: string): string[] {
+function listContents(sandbox: Sandbox, tenant: string): string[] {
   const entries = sandbox.allowDenyEntries(tenant).map(({ list, value }) => `${list} ${value}`);
   return [...entries, ...sandbox.vips(tenant).map(({ email }) => email)].sort();
 }

@@ -29,7 +29,7 @@ describe.each(selectCases("versions", all, sample))("@pulumi/pulumi $sdk", ({ sd
   let installation: Installation;
 
   beforeAll(async () => {
-    installation = await Installation.of(sdk, packed());
+    installation = await Installation.install(sdk, packed());
   });
 
   afterAll(async () => {
@@ -37,11 +37,11 @@ describe.each(selectCases("versions", all, sample))("@pulumi/pulumi $sdk", ({ sd
   });
 
   it.each(providers)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
-    await installation.live(providerKind);
+    await installation.runStack(providerKind);
   });
 
   it("has every patch of Pulumi's host applied", async () => {
-    expect(await installation.patchedMethods()).toHaveLength(3);
+    expect(await installation.listPatchedMethods()).toHaveLength(3);
   });
 
   it("completes a rollout", async () => {
@@ -57,12 +57,12 @@ describe("SDK without the internals to patch", () => {
   let installation: Installation;
 
   beforeAll(async () => {
-    installation = await Installation.of(pulumi.version, packed());
+    installation = await Installation.install(pulumi.version, packed());
     await installation.hideInternals();
   });
 
   it("has no patch applied", async () => {
-    expect(await installation.patchedMethods()).toEqual([]);
+    expect(await installation.listPatchedMethods()).toEqual([]);
   });
 
   afterAll(async () => {
@@ -70,7 +70,7 @@ describe("SDK without the internals to patch", () => {
   });
 
   it.each(PROVIDERS)("serves a stack of the %s provider through its whole lifecycle", async (providerKind) => {
-    await installation.live(providerKind);
+    await installation.runStack(providerKind);
   });
 
   it("completes a rollout", async () => {
