@@ -60,11 +60,11 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     for (const look of LOOKS) {
       await using tab = await Tab.open(browser, look);
       await tab.page.setContent(page);
-      await tab.picture(`${name}-${look.width}-${look.scheme}`);
-      expect({ look, beyond: await tab.sideways() }).toEqual({ look, beyond: [] });
+      await tab.savePicture(`${name}-${look.width}-${look.scheme}`);
+      expect({ look, beyond: await tab.findHorizontalScroll() }).toEqual({ look, beyond: [] });
       if (!WHOLLY.has(name) && look !== NARROWEST && look !== WIDEST) continue;
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-      expect({ look, unfolded: await tab.problems() }).toEqual({ look, unfolded: [] });
+      expect({ look, unfolded: await tab.findProblems() }).toEqual({ look, unfolded: [] });
       expect(await tab.page.evaluate("document.scripts.length")).toBe(0);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
     }
@@ -74,7 +74,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
     await using tab = await Tab.open(browser, { width: 800, scheme: "light", scripts: false });
     await tab.page.setContent(renderReviewHtml(mixedReview));
     const { keyboard } = tab.page;
-    const shown = async (): Promise<string[]> => {
+    const listShownChanges = async (): Promise<string[]> => {
       const all = await tab.page.locator(".change").all();
       const places = await Promise.all(
         all.map(
@@ -87,20 +87,20 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
         .map(([, value]) => value?.split(" ")[0] ?? "");
     };
     const worstFirst = mixedReview.items.map(({ value }) => value);
-    expect(await shown()).toEqual(worstFirst);
+    expect(await listShownChanges()).toEqual(worstFirst);
 
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
-    expect(await shown()).toEqual(["supplier-portal.test"]);
+    expect(await listShownChanges()).toEqual(["supplier-portal.test"]);
     await keyboard.press("ArrowLeft");
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
-    expect(await shown()).toEqual(["supplier-portal.test", "billing@partner.example", "auditors.example"]);
+    expect(await listShownChanges()).toEqual(["supplier-portal.test", "billing@partner.example", "auditors.example"]);
     await keyboard.press("ArrowLeft");
     await keyboard.press("Tab");
     await keyboard.press("ArrowRight");
     const byValue = worstFirst.toSorted();
-    expect(await shown()).toEqual(byValue);
+    expect(await listShownChanges()).toEqual(byValue);
 
     const focused: string[] = [];
     for (const _ of byValue) {
