@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstMissing, readPage } from "../../docs/page-blocks";
+import { findMissingLine, readPage } from "../../docs/page-blocks";
 
 const readTestPage = (...lines: string[]) => readPage("page.md", lines.join("\n"));
 const readRunPage = (...lines: string[]) => readTestPage("---", "run: empty", "---", ...lines);
@@ -97,7 +97,7 @@ describe("page", () => {
 
 describe("expected output", () => {
   const findFirstMissing = (expected: string[], output: string) =>
-    firstMissing(
+    findMissingLine(
       expected.map((text, index) => ({ line: index + 1, text })),
       output,
     )?.line;
