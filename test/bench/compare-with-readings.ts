@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { BenchService, deniedDomain, tenantName } from "#bench/service";
-import { table } from "#bench/table";
+import { BenchService, formatDeniedDomain, formatTenantName } from "#bench/service";
+import { formatTable } from "#bench/table";
 import { UNLIMITED_REQUESTS } from "../../provider/dist/client/request-limiter.js";
 import { readEachTenant } from "../../provider/dist/fleet/read-each-tenant.js";
 import type { Targets } from "../../provider/dist/rollout/model/target.js";
@@ -45,8 +45,8 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
   const before = process.cwd();
   process.chdir(directory);
   try {
-    const names = Array.from({ length: TENANTS }, (_, index) => tenantName(index));
-    layOut(names, service.url);
+    const names = Array.from({ length: TENANTS }, (_, index) => formatTenantName(index));
+    writeFleet(names, service.url);
     const variables = names.map((one) => [`KEY_${one.toUpperCase()}`, `sandbox-${one}-ci`] as const);
     const environment = {
       ...process.env,
@@ -55,8 +55,9 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
     };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, requestContext: { environment, getTokens: () => UNLIMITED_REQUESTS } };
-    const reading = async (of: BenchFleet): Promise<number> => (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
-    const ways = { "reading the lists alone": reading, [name]: measured };
+    const measureReading = async (of: BenchFleet): Promise<number> =>
+      (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
+    const ways = { "reading the lists alone": measureReading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
     // The first turn is only a warm-up.
@@ -72,17 +73,17 @@ export async function compareWithReadings(name: string, { readsVips, work: measu
         processor.set(way, [...(processor.get(way) ?? []), (user + system) / 1_000_000]);
       }
     }
-    const median = (of: Map<string, number[]>, way: string): number =>
+    const computeMedian = (of: Map<string, number[]>, way: string): number =>
       (of.get(way) ?? []).toSorted((one, other) => one - other)[Math.floor(RUNS / 2)] ?? Number.NaN;
     const rows = Object.keys(ways).map((way) => [
       way,
-      median(seconds, way).toFixed(2),
-      median(processor, way).toFixed(2),
+      computeMedian(seconds, way).toFixed(2),
+      computeMedian(processor, way).toFixed(2),
     ]);
-    const ratio = median(seconds, name) / median(seconds, "reading the lists alone");
+    const ratio = computeMedian(seconds, name) / computeMedian(seconds, "reading the lists alone");
     const load = loadavg()[0]?.toFixed(1) ?? "";
     const about = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
-    return `${about}:\n${table(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
+    return `${about}:\n${formatTable(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
   } finally {
     process.chdir(before);
     rmSync(directory, { recursive: true, force: true });
@@ -115,13 +116,13 @@ export async function readLists(
   return rows;
 }
 
-function layOut(names: readonly string[], url: string): void {
+function writeFleet(names: readonly string[], url: string): void {
   mkdirSync("settings");
-  const deny = (from: number, to: number): string =>
-    Array.from({ length: to - from }, (_, index) => `  - ${deniedDomain(from + index)}\n`).join("");
-  writeFileSync("settings/baseline.yaml", `version: 1\ndeny:\n${deny(0, ENTRIES - OWN)}`);
+  const formatDenies = (from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, index) => `  - ${formatDeniedDomain(from + index)}\n`).join("");
+  writeFileSync("settings/baseline.yaml", `version: 1\ndeny:\n${formatDenies(0, ENTRIES - OWN)}`);
   for (const name of names) {
-    const own = `version: 1\ninclude: [baseline.yaml]\ndeny:\n${deny(ENTRIES - OWN, ENTRIES)}`;
+    const own = `version: 1\ninclude: [baseline.yaml]\ndeny:\n${formatDenies(ENTRIES - OWN, ENTRIES)}`;
     writeFileSync(`settings/${name}.yaml`, own);
   }
   const tenants = names.map((name) => `  ${name}: { key: { environment: KEY_${name.toUpperCase()} } }\n`);

@@ -1,5 +1,5 @@
 import { Agent, request } from "undici";
-import { entries } from "#bench/entries";
+import { buildEntries } from "#bench/entries";
 import type { Operation, Peer } from "#bench/observation";
 import { BenchProject } from "#bench/pulumi-project";
 import { API_KEY, BenchService } from "#bench/service";
@@ -9,7 +9,7 @@ const PAGE_SIZE = 200;
 const PATH = "/api/v1/settings/allow_deny_entries";
 
 /** Returns a program with `count` resources that do nothing. */
-export function nothingProgram(count: number): string {
+export function buildNoOpProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
 
@@ -43,24 +43,24 @@ export const floor: Peer = {
   isSlow: false,
   async measure(bench) {
     bench.log("the engine with a resource that does nothing");
-    await using project = await BenchProject.create(nothingProgram(1), {});
+    await using project = await BenchProject.create(buildNoOpProgram(1), {});
     const engine: Partial<Record<Operation, number>> = {
       "first up": (await project.up()).seconds,
-      "no-op up": (await project.upWithNothingToDo()).seconds,
-      "looking up": (await project.upThatLooks()).seconds,
+      "no-op up": (await project.upUnchanged()).seconds,
+      "looking up": (await project.upAfterRefresh()).seconds,
       refresh: (await project.refresh()).seconds,
     };
     for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
       bench.log(`${count} entries by HTTP alone`);
       await using service = await BenchService.start();
-      await using agent = disposable(new Agent({ connections: CONCURRENCY }));
+      await using agent = makeDisposable(new Agent({ connections: CONCURRENCY }));
       const writing = await postAll(service, agent, count);
       const reading = await getAll(service, agent, count);
       const alone = {
-        "first up": { seconds: writing + reading, reads: pagesOf(count), writes: count },
+        "first up": { seconds: writing + reading, reads: countPages(count), writes: count },
         "no-op up": { seconds: 0, reads: 0, writes: 0 },
-        "looking up": { seconds: reading, reads: pagesOf(count), writes: 0 },
-        refresh: { seconds: reading, reads: pagesOf(count), writes: 0 },
+        "looking up": { seconds: reading, reads: countPages(count), writes: 0 },
+        refresh: { seconds: reading, reads: countPages(count), writes: 0 },
       };
       for (const [operation, { seconds, reads, writes }] of Object.entries(alone)) {
         bench.record({
@@ -75,25 +75,25 @@ export const floor: Peer = {
 };
 
 /** Counts the pages of both lists. The empty allow list is one page too. */
-function pagesOf(count: number): number {
+function countPages(count: number): number {
   return Math.ceil(count / PAGE_SIZE) + 1;
 }
 
 async function postAll(service: BenchService, agent: Agent, count: number): Promise<number> {
-  return await timed(entries(count), async (entry) => {
+  return await measureItems(buildEntries(count), async (entry) => {
     const body = JSON.stringify({ ...entry, entry_type: "domain", verdict_scope: "global" });
-    await ask(agent, service.url + PATH, "POST", body);
+    await sendFloorRequest(agent, service.url + PATH, "POST", body);
   });
 }
 
 async function getAll(service: BenchService, agent: Agent, count: number): Promise<number> {
-  const pages = Array.from({ length: pagesOf(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
-  return await timed([...pages, "allow&page=1"], async (page) => {
-    await ask(agent, `${service.url}${PATH}?list=${page}&page_size=${PAGE_SIZE}`, "GET");
+  const pages = Array.from({ length: countPages(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
+  return await measureItems([...pages, "allow&page=1"], async (page) => {
+    await sendFloorRequest(agent, `${service.url}${PATH}?list=${page}&page_size=${PAGE_SIZE}`, "GET");
   });
 }
 
-async function ask(dispatcher: Agent, url: string, method: "GET" | "POST", body?: string): Promise<void> {
+async function sendFloorRequest(dispatcher: Agent, url: string, method: "GET" | "POST", body?: string): Promise<void> {
   const headers = { "x-api-key": API_KEY, "content-type": "application/json" };
   const answer = await request(url, { dispatcher, method, headers, ...(body && { body }) });
   await answer.body.json();
@@ -101,16 +101,16 @@ async function ask(dispatcher: Agent, url: string, method: "GET" | "POST", body?
 }
 
 /** Processes all items, 16 at a time, and returns the seconds that it took. */
-async function timed<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<number> {
+async function measureItems<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<number> {
   const startedAt = performance.now();
   const waiting = items.values();
-  const worker = async (): Promise<void> => {
+  const runWorker = async (): Promise<void> => {
     for (const item of waiting) await work(item);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  await Promise.all(Array.from({ length: CONCURRENCY }, runWorker));
   return (performance.now() - startedAt) / 1_000;
 }
 
-function disposable(agent: Agent): Agent & AsyncDisposable {
+function makeDisposable(agent: Agent): Agent & AsyncDisposable {
   return Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() });
 }

@@ -1,4 +1,4 @@
-import { entriesSource } from "#bench/entries";
+import { formatEntriesSource } from "#bench/entries";
 import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 
@@ -6,7 +6,7 @@ import { measureOperations } from "#bench/operations";
  * Returns a program with a dynamic provider as in Pulumi's documentation. The service can't read one entry, so `read`
  * pages through the list.
  */
-function program(count: number): string {
+function buildNaiveProgram(count: number): string {
   return `
 import * as pulumi from "@pulumi/pulumi";
 
@@ -63,7 +63,7 @@ class DenyEntry extends pulumi.dynamic.Resource {
   }
 }
 
-for (const entry of ${entriesSource(count)}) new DenyEntry(entry.value, entry);
+for (const entry of ${formatEntriesSource(count)}) new DenyEntry(entry.value, entry);
 `;
 }
 
@@ -73,6 +73,6 @@ export const obviousProvider: Peer = {
   title: "a minimal dynamic provider",
   isSlow: true,
   async measure(bench) {
-    await measureOperations(bench, { count: bench.singleEntries, program });
+    await measureOperations(bench, { count: bench.singleEntries, program: buildNaiveProgram });
   },
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compared, type SavedMeasurements } from "../../bench/compare";
+import { compareMeasurements, type SavedMeasurements } from "../../bench/compare";
 import type { Measurement } from "../../bench/observation";
 
 const FACTS = {
@@ -27,7 +27,7 @@ function buildMeasurements(
 const getFloor = (): string => "floor";
 
 function listSlowerRows(before: SavedMeasurements, now: SavedMeasurements): readonly string[] {
-  return compared(before, now, getFloor).worse;
+  return compareMeasurements(before, now, getFloor).worse;
 }
 
 describe("comparison with an earlier benchmark", () => {
@@ -89,13 +89,17 @@ describe("comparison with an earlier benchmark", () => {
   it("lists only time regressions for remeasurement", () => {
     const now = buildMeasurements(["list", { seconds: 2.6 }], ["vips", { requests: { reads: 3, writes: 0 } }]);
     const was = buildMeasurements(["list", { seconds: 2 }], ["vips", { requests: { reads: 2, writes: 0 } }]);
-    const { worse, slower } = compared(was, now, getFloor);
+    const { worse, slower } = compareMeasurements(was, now, getFloor);
     expect(worse).toHaveLength(2);
     expect([...slower]).toEqual(["list"]);
   });
 
   it("shows the compared commits and omits operations measured only once", () => {
-    const { text } = compared(before, buildMeasurements(["list", { seconds: 2 }], ["vips", { seconds: 9 }]), getFloor);
+    const { text } = compareMeasurements(
+      before,
+      buildMeasurements(["list", { seconds: 2 }], ["vips", { seconds: 9 }]),
+      getFloor,
+    );
     expect(text).toContain("0123abcde, 2026-11-01");
     expect(text).toContain("list: refresh of 5,000");
     expect(text).not.toContain("vips");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Observation } from "../../bench/observation";
-import { rowsOf } from "../../bench/rows";
-import { verdictsOf } from "../../bench/targets";
+import { buildRows } from "../../bench/rows";
+import { evaluateTargets } from "../../bench/targets";
 
 const WHAT = "time per additional entry of the longest list";
 
@@ -13,7 +13,7 @@ function measureTarget(seconds: (count: number) => number | undefined): number |
     const refresh = { ...flat, operation: "refresh" } as const;
     return [flat, ...(taken === undefined ? [] : [{ ...refresh, seconds: taken }])];
   });
-  return verdictsOf(rowsOf(observations)).find(({ what }) => what === WHAT)?.measured;
+  return evaluateTargets(buildRows(observations)).find(({ what }) => what === WHAT)?.measured;
 }
 
 it("measures growth by the fastest-growing operation, without the fixed cost", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ShardResult } from "../../long/journal";
-import { outcomeOf, type ShardOutcome, type VitestReport } from "../../long/outcome";
+import { computeShardOutcome, type ShardOutcome, type VitestReport } from "../../long/outcome";
 import type { Part } from "../../long/parts";
-import { resultsOf } from "../../long/results";
-import { progressOf, schedule } from "../../long/schedule";
+import { formatResults } from "../../long/results";
+import { computeProgress, scheduleShards } from "../../long/schedule";
 
 const KILLS: Part = { project: "engine", file: "test/engine/process-kills", aCase: "a kill", cases: 5, shard: 2 };
 const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
@@ -25,7 +25,7 @@ const buildShardResult = (more: Partial<ShardResult> = {}): ShardResult => ({
 const FAILURE = { again: "kills:3", name: "the kill", message: "expected\nmore" };
 
 const computeKillsProgress = (entries: readonly ShardResult[], part = KILLS) =>
-  progressOf("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
+  computeProgress("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
 
 describe("completed work", () => {
   it("counts shards passed with the same sources, seed and case count", () => {
@@ -53,8 +53,8 @@ describe("completed work", () => {
 
 it("schedules the least-run parts first", () => {
   const known = { entries: [buildShardResult({ from: 0 })], seed: 1, sourcesOf: () => "now" };
-  const parts = [progressOf("kills", KILLS, known), progressOf("models", STORIES, known)];
-  expect(schedule(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
+  const parts = [computeProgress("kills", KILLS, known), computeProgress("models", STORIES, known)];
+  expect(scheduleShards(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
     "models:0",
     "models:100",
     "kills:2",
@@ -77,7 +77,7 @@ describe("outcome of a shard", () => {
     ],
   });
   const computeOutcome = (part: Part, code: number, shardReport: VitestReport | undefined): ShardOutcome =>
-    outcomeOf(
+    computeShardOutcome(
       { ...SHARD, count: part.tests === undefined ? 2 : 100 },
       part,
       { code, report: shardReport, output: "first\nError: the reason\n\n" },
@@ -144,7 +144,7 @@ it("summarizes progress and commits of each part and its failures", () => {
     // From a run with a different number of cases.
     buildShardResult({ from: 0, count: 5 }),
   ];
-  const [, ...lines] = resultsOf({ kills: KILLS, models: STORIES }, entries).split("\n\n");
+  const [, ...lines] = formatResults({ kills: KILLS, models: STORIES }, entries).split("\n\n");
   const [table = "", ...rest] = lines.slice(-5);
   expect(
     table.split("\n").map((line) =>
