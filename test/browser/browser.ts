@@ -7,20 +7,20 @@ import { vi } from "vitest";
 import { getCacheDirectory } from "../../provider/engine";
 import { createOnce } from "../support/cached-directory";
 
-export interface Look {
+export interface PageAppearance {
   readonly width: number;
   readonly scheme: "light" | "dark";
   /** Whether the page's own scripts run. Pages load faster without them. Default: true. */
   readonly scripts?: boolean;
 }
 
-export const PHONE: Look = { width: 400, scheme: "light" };
+export const PHONE: PageAppearance = { width: 400, scheme: "light" };
 
 /**
  * A phone in light and dark mode, a notebook and a large screen. Colors don't depend on the width, and every look costs a
  * second per page, so not all combinations are here.
  */
-export const LOOKS: readonly Look[] = [
+export const LOOKS: readonly PageAppearance[] = [
   PHONE,
   { width: 400, scheme: "dark" },
   { width: 1_280, scheme: "light" },
@@ -88,7 +88,11 @@ export class Tab implements AsyncDisposable {
   }
 
   /** @param origin the origin of the page's own files. Default: a placeholder that matches no URL. */
-  static async open(browser: Browser, { width, scheme, scripts = true }: Look, origin = "none:"): Promise<Tab> {
+  static async open(
+    browser: Browser,
+    { width, scheme, scripts = true }: PageAppearance,
+    origin = "none:",
+  ): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,

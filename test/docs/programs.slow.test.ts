@@ -12,7 +12,7 @@ import { listMarkdownFiles } from "./markdown-files";
 /** The languages of the programs that pages show, by file name. */
 const PROGRAMS = { "__main__.py": "python", "main.go": "go", "Pulumi.yaml": "yaml" } as const;
 
-interface Program {
+interface PageProgram {
   readonly where: string;
   readonly file: string;
   readonly text: string;
@@ -56,7 +56,7 @@ describe("program in the docs", () => {
   );
 });
 
-function parseProgram(page: FencedFile, fence: Fence): Program[] {
+function parseProgram(page: FencedFile, fence: Fence): PageProgram[] {
   const { path, line, file, text } = fence;
   const language = PROGRAMS[file as keyof typeof PROGRAMS];
   if (language === undefined || file === undefined) return [];

@@ -41,7 +41,7 @@ interface TenantsFile {
   >;
 }
 
-interface Clone {
+interface CompanyClone {
   readonly directory: string;
   readonly run: Cli;
   /** Runs the same command, two days later. */
@@ -78,7 +78,7 @@ const OVERVIEW = "deny: [evil.example]\n";
  */
 export class CompanyFleet implements AsyncDisposable {
   readonly #fleet: Fleet;
-  readonly #clones: readonly Clone[];
+  readonly #clones: readonly CompanyClone[];
   /** The service tenant that was first written to with each stack. */
   readonly #first = new Map<string, string>();
   /** The contents of service tenants before each rollout first wrote to them, by rollout and service tenant. */
@@ -87,7 +87,7 @@ export class CompanyFleet implements AsyncDisposable {
   readonly #left = new Map<string, readonly string[]>();
   readonly #log: string[] = [];
 
-  private constructor(fleet: Fleet, clones: readonly Clone[]) {
+  private constructor(fleet: Fleet, clones: readonly CompanyClone[]) {
     this.#fleet = fleet;
     this.#clones = clones;
   }
@@ -110,7 +110,7 @@ export class CompanyFleet implements AsyncDisposable {
     if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.directory, "journal.db");
     const sharedSkips = new Map<string, string>();
     const clones = await Promise.all(
-      [".one", ".two"].map(async (name): Promise<Clone> => {
+      [".one", ".two"].map(async (name): Promise<CompanyClone> => {
         const directory = join(fleet.directory, name);
         await mkdir(join(directory, "settings"), { recursive: true });
         const later = { ...fleet.environment, ...buildShiftedClockEnvironment(-TWO_DAYS_MS) };
@@ -260,13 +260,13 @@ export class CompanyFleet implements AsyncDisposable {
     }
   }
 
-  #clone(at: number): Clone {
+  #clone(at: number): CompanyClone {
     const clone = this.#clones[at];
     if (clone === undefined) throw new Error(`there is no clone ${at}`);
     return clone;
   }
 
-  async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
+  async #write(clone: CompanyClone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
     const renamedHost = this.#fleet.sandbox.url.replace("127.0.0.1", "localhost");
     const lines = [...tenants].map(([name, { service, isSecondKey, stack, isRenamedHost = false }]) => {
@@ -284,7 +284,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   /** Rereads the files after a command that edits them. */
-  async #read(clone: Clone): Promise<void> {
+  async #read(clone: CompanyClone): Promise<void> {
     const file = parse(await readFile(join(clone.directory, "tenants.yaml"), "utf8")) as TenantsFile;
     const named = Object.entries(file.tenants).map(async ([name, { key, settings, stack, baseUrl }]) => {
       const path = join(clone.directory, settings ?? `settings/${name}.yaml`);
@@ -323,7 +323,7 @@ export class CompanyFleet implements AsyncDisposable {
 }
 
 /** Records the skips that a successful command began or ended. */
-function recordSkip({ skipped, tenants }: Clone, [command, subcommand, name = ""]: readonly string[]): void {
+function recordSkip({ skipped, tenants }: CompanyClone, [command, subcommand, name = ""]: readonly string[]): void {
   if (command !== "rollout") return;
   const stack = getStack(name, tenants);
   if (subcommand === "skip") skipped.set(stack, name);
@@ -351,7 +351,7 @@ function isRolloutRun([command, subcommand = ""]: readonly string[]): boolean {
 }
 
 /** Reads the report of a clone's last command. Undefined if that was no run of a rollout, or failed before. */
-async function readReport({ directory }: Pick<Clone, "directory">): Promise<RolloutReport | undefined> {
+async function readReport({ directory }: Pick<CompanyClone, "directory">): Promise<RolloutReport | undefined> {
   const file = join(directory, REPORT);
   return existsSync(file) ? (JSON.parse(await readFile(file, "utf8")) as RolloutReport) : undefined;
 }

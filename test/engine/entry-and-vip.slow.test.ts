@@ -4,12 +4,12 @@ import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { listWrites } from "../support/write-requests";
 
-interface Program {
+interface ProgramParts {
   readonly entry?: string;
   readonly vip?: string;
 }
 
-function buildProgram({ entry = "", vip = "" }: Program = {}): string {
+function buildProgram({ entry = "", vip = "" }: ProgramParts = {}): string {
   return `
     import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
     const entry = new AllowDenyEntry("look-alike", { ...{ list: "deny" as const, value: "acme-login.example", comment: "INC-7" }, ${entry} });

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
 import type { ExplainedErrorCode } from "../../provider/commands/explain/explanation";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/error-coverage";
+import { type BY_ENGINE, expectExample, type ObservedError, type Provocations } from "../support/error-coverage";
 import { Fleet, type FleetCliResult } from "../support/fleet";
 
 /*
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** Returns the error of the first failed tenant from the report, or the output if there is none. */
-function getTenantError(run: FleetCliResult): Provoked {
+function getTenantError(run: FleetCliResult): ObservedError {
   return run.report().tenants.find(({ error }) => error !== undefined)?.error ?? run.output;
 }
 

@@ -15,12 +15,12 @@ import {
 } from "../support/packed-package";
 import { createTestDirectory } from "../support/test-directory";
 
-interface Declared {
+interface ProgramFields {
   readonly comment: string;
   readonly vip: boolean;
 }
 
-function buildProgram({ comment, vip }: Declared): string {
+function buildProgram({ comment, vip }: ProgramFields): string {
   return `
     import { AllowDenyEntry, VipEmployee } from "${PACKAGE}";
     new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "${comment}" });
@@ -35,7 +35,7 @@ it("lets a later release with moved files manage earlier resources", async () =>
   using directory = createTestDirectory();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const installed = join(directory.path, "node_modules", PACKAGE);
-  const writeDeclaration = async (declared: Declared): Promise<void> =>
+  const writeDeclaration = async (declared: ProgramFields): Promise<void> =>
     await writeProgram(directory.path, { main: "index.js", type: "module", text: buildProgram(declared) });
   const takeRequests = (): string[] => {
     const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);

@@ -10,7 +10,7 @@ import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 
 const LOOKS = `name: settings\nruntime: nodejs\noptions:\n  refresh: always\n${PLUGIN_LINES}`;
 
-interface Declared {
+interface ProgramOptions {
   readonly providerKind: "dynamic" | "native";
   /** The API key of an explicit Provider. Default: the environment's key, without a Provider. */
   readonly key?: string;
@@ -19,7 +19,7 @@ interface Declared {
 
 const MEMBERS = ["yuki.sato@acme.example", "marcus.bell@acme.example"];
 
-function buildProgram(url: string, { providerKind, key, members = MEMBERS }: Declared): string {
+function buildProgram(url: string, { providerKind, key, members = MEMBERS }: ProgramOptions): string {
   const was =
     providerKind === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
   const provider =

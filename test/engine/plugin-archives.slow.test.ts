@@ -51,7 +51,7 @@ outputs:
   mostTargeted: \${ranking.entities}
 `;
 
-interface Written {
+interface WriteBody {
   readonly value?: string;
   readonly emails?: readonly string[];
 }
@@ -120,7 +120,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
       const written = sandbox.requests.filter(({ method }) => method !== "GET");
       sandbox.clearRequests();
       return written.flatMap(({ method, path, body }) => {
-        const { value = "", emails = [value] } = (body ?? {}) as Written;
+        const { value = "", emails = [value] } = (body ?? {}) as WriteBody;
         const where = path.replace("/api/v1/settings", "").replace(/ade_\w+$/, "…");
         return emails.map((what) => `${method} ${where} ${what}`.trim());
       });

@@ -62,7 +62,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
     }
     const builds = join(this.git.top, "builds");
     await mkdir(builds, { recursive: true });
-    const hidden = readGitLabPipeline()[job.extends ?? ""] as Tenant | undefined;
+    const hidden = readGitLabPipeline()[job.extends ?? ""] as TenantJob | undefined;
     const standard = readGitLabPipeline()["default"] as { before_script: string[] };
     const environment: NodeJS.ProcessEnv = {
       ...this.git.environment,
@@ -107,7 +107,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
   }
 }
 
-interface Tenant {
+interface TenantJob {
   readonly id_tokens: Readonly<Record<string, { readonly aud: string }>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly variables: Readonly<Record<string, string>>;

@@ -33,23 +33,23 @@ function buildProgram(module: string, { comment, vips }: { comment: string; vips
   `;
 }
 
-interface Step {
+interface PreviewStep {
   readonly op: string;
   readonly diffReasons?: readonly string[];
   readonly newState?: { readonly inputs: Record<string, unknown> };
 }
 
 /** Returns the steps of a preview by resource name. */
-async function previewSteps(project: EngineProject): Promise<Record<string, Step>> {
+async function previewSteps(project: EngineProject): Promise<Record<string, PreviewStep>> {
   const printed = await project.runOrThrow("preview", "--json");
   const { steps } = JSON.parse(printed.slice(printed.indexOf("{"))) as {
-    steps: (Step & { readonly urn: string })[];
+    steps: (PreviewStep & { readonly urn: string })[];
   };
   return Object.fromEntries(steps.map((step) => [step.urn.split("::").at(-1), step]));
 }
 
 /** Returns the changed resources and the reasons for their changes. Unchanged ones are left out. */
-function listChanges(steps: Record<string, Step>): Record<string, readonly string[] | undefined> {
+function listChanges(steps: Record<string, PreviewStep>): Record<string, readonly string[] | undefined> {
   const ours = Object.entries(steps).filter(([, { op }]) => op !== "same");
   return Object.fromEntries(ours.map(([name, { diffReasons }]) => [name, diffReasons]));
 }

@@ -14,7 +14,7 @@ export type MigratedProviderKind = keyof typeof PROVIDERS;
 
 export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
 
-interface Declaring {
+interface MigrationProgramOptions {
   /** Default: all kinds. */
   readonly kinds?: readonly string[];
   /** Whether to add aliases that identify the resources with those that the other provider declared before. */
@@ -28,7 +28,7 @@ interface Declaring {
 /** Returns a program with a resource of each kind. */
 export function buildMigrationProgram(
   providerKind: MigratedProviderKind,
-  { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
+  { kinds = KINDS, aliases = false, provider, imports = {} }: MigrationProgramOptions = {},
 ): string {
   const { module, before } = PROVIDERS[providerKind];
   const formatOptions = (kind: string): string =>

@@ -22,16 +22,16 @@ function getMailbox(providerKind: ProviderKind, at: number): string {
 }
 
 /** A resource that each provider declares. Its name is prefixed with the provider. */
-interface Declared {
+interface ResourceSource {
   readonly kind: "AllowDenyEntry" | "AllowDenyList" | "VipEmployee" | "VipList";
   readonly args: (providerKind: ProviderKind) => object;
   /** Source code, in which `of` contains the provider's other resources. */
   readonly options?: string;
 }
 
-type Program = Readonly<Record<string, Declared>>;
+type ResourceSources = Readonly<Record<string, ResourceSource>>;
 
-function buildSource(program: Program, more: (providerKind: ProviderKind) => string = () => ""): string {
+function buildSource(program: ResourceSources, more: (providerKind: ProviderKind) => string = () => ""): string {
   const resources = PROVIDERS.flatMap((providerKind) => [
     `{ const of: any = {}; const prefix = "${providerKind}";`,
     ...Object.entries(program).map(
@@ -45,7 +45,7 @@ function buildSource(program: Program, more: (providerKind: ProviderKind) => str
   return ['import * as pulumi from "@pulumi/pulumi";', ...imports, ...resources].join("\n");
 }
 
-function declareEntry(value: string, comment = "first", options?: string): Declared {
+function declareEntry(value: string, comment = "first", options?: string): ResourceSource {
   return {
     kind: "AllowDenyEntry",
     args: (providerKind) => ({ list: "deny", value: `${value}-${providerKind}.example`, comment }),
@@ -68,7 +68,7 @@ function buildTeamSource(providerKind: ProviderKind): string {
   `;
 }
 
-const kept: Program = {
+const kept: ResourceSources = {
   kept: declareEntry("kept", "first", "{ retainOnDelete: true }"),
   keptList: {
     kind: "AllowDenyList",
@@ -90,7 +90,7 @@ const kept: Program = {
 const guarded = declareEntry("guarded", "first", "{ protect: true }");
 
 /** A list with two ignored keys. */
-function declarePickyList(entries: Readonly<Record<string, string>>): Declared {
+function declarePickyList(entries: Readonly<Record<string, string>>): ResourceSource {
   return {
     kind: "AllowDenyList",
     args: (providerKind) => ({
@@ -182,7 +182,7 @@ it("refuses to delete a resource with `protect`", async () => {
   expect(output).toMatch(/(dynamic|native)-guarded.* cannot be deleted/s);
 });
 
-const changed: Program = {
+const changed: ResourceSources = {
   guarded,
   told: declareEntry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
   before: declareEntry("before-2", "first", "{ deleteBeforeReplace: true }"),
@@ -197,7 +197,7 @@ const changed: Program = {
 };
 
 /** Two of these resources under other names. */
-const renamed: Program = { renamed: declareEntry("after-2"), place: declareEntry("moved") };
+const renamed: ResourceSources = { renamed: declareEntry("after-2"), place: declareEntry("moved") };
 
 it("keeps entries and VIPs at the service with `retainOnDelete`", async () => {
   sandbox.clearRequests();
@@ -299,7 +299,7 @@ it("changes all but the resources selected by `--exclude`", async () => {
 
 it("changes resources in place with `--replace` and `replaceWith`", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
-  const withFirst = (one: Declared): Declared => ({ ...one, options: "{ replaceWith: [of.before] }" });
+  const withFirst = (one: ResourceSource): ResourceSource => ({ ...one, options: "{ replaceWith: [of.before] }" });
   await project.write(
     buildSource(
       {
@@ -310,9 +310,9 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
         picky: declarePickyList({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
         ...kept,
-        keptList: withFirst(kept["keptList"] as Declared),
-        keptVip: withFirst(kept["keptVip"] as Declared),
-        keptVips: withFirst(kept["keptVips"] as Declared),
+        keptList: withFirst(kept["keptList"] as ResourceSource),
+        keptVip: withFirst(kept["keptVip"] as ResourceSource),
+        keptVips: withFirst(kept["keptVips"] as ResourceSource),
       },
       buildTeamSource,
     ),

@@ -7,7 +7,7 @@ const PROVIDERS = {
   native: { module: "pulumi-email-security/native", person: "diego.santos" },
 } as const;
 
-interface Declared {
+interface VipListSource {
   /**
    * Returns the source of the members of a provider's list. `person` is a mailbox that only this provider's list uses.
    */
@@ -17,7 +17,7 @@ interface Declared {
 }
 
 /** Returns a program with one VIP list per provider. */
-function buildProgram({ members, options, name = "board" }: Declared): string {
+function buildProgram({ members, options, name = "board" }: VipListSource): string {
   const lists = Object.entries(PROVIDERS).map(
     ([providerKind, { person }]) =>
       `new ${providerKind}.VipList("${providerKind}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,

@@ -48,9 +48,9 @@ afterAll(async () => {
 });
 
 /** Waits for the point in a run at which it is disturbed. */
-type Moment = (run: RunningCommand) => Promise<unknown>;
+type Disturbance = (run: RunningCommand) => Promise<unknown>;
 
-const MOMENTS: Readonly<Record<string, Moment>> = {
+const MOMENTS: Readonly<Record<string, Disturbance>> = {
   "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
   "a list is being written": async (run) => await waitForWrites(run, 5),
   "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),

@@ -16,25 +16,25 @@ const name = fc.constantFrom(...NAMES);
 const service = fc.constantFrom(...SERVICES);
 const allow = fc.constantFrom("partner.example", "supplier.example");
 
-type Change = (tenants: Map<string, TenantDeclaration>) => void;
+type DeclarationEdit = (tenants: Map<string, TenantDeclaration>) => void;
 
 /** An edit of `tenants.yaml`, if it applies. */
 const change = fc.oneof(
   fc.tuple(name, service, allow).map(
-    ([one, key, value]): Change =>
+    ([one, key, value]): DeclarationEdit =>
       (tenants) => {
         if (!tenants.has(one) && isFree(key, tenants))
           tenants.set(one, { service: key, allow: value, ...pickFreeStack(one, tenants) });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         if (tenants.size > 1) tenants.delete(one);
       },
   ),
   fc.tuple(name, name, allow).map(
-    ([old, next, value]): Change =>
+    ([old, next, value]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(old);
         if (tenant === undefined || tenants.has(next)) return;
@@ -44,7 +44,7 @@ const change = fc.oneof(
   ),
   takeName(name, fc.boolean()),
   fc.tuple(name, service, fc.integer({ min: 0, max: 3 })).map(
-    ([one, key, rarely]): Change =>
+    ([one, key, rarely]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined && (rarely === 0 || isFree(key, tenants)))
@@ -52,7 +52,7 @@ const change = fc.oneof(
       },
   ),
   fc.tuple(name, name).map(
-    ([one, other]): Change =>
+    ([one, other]): DeclarationEdit =>
       (tenants) => {
         const [first, second] = [tenants.get(one), tenants.get(other)];
         if (first === undefined || second === undefined) return;
@@ -61,14 +61,14 @@ const change = fc.oneof(
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): Change =>
+    ([one, value]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, allow: value });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, isRenamedHost: tenant.isRenamedHost !== true });
@@ -77,9 +77,9 @@ const change = fc.oneof(
 );
 
 /** Removes a tenant, and renames another one to its name. The renamed tenant keeps its stack, or loses it. */
-function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.Arbitrary<Change> {
+function takeName(anyName: typeof name, keepsStack: fc.Arbitrary<boolean>): fc.Arbitrary<DeclarationEdit> {
   return fc.tuple(anyName, anyName, keepsStack).map(
-    ([removed, renamed, isKept]): Change =>
+    ([removed, renamed, isKept]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(renamed);
         if (tenant === undefined || removed === renamed || !tenants.has(removed)) return;
@@ -101,12 +101,12 @@ function isFree(key: string, tenants: NamedTenants): boolean {
   return [...tenants.values()].every(({ service: other }) => other !== key);
 }
 
-type Step = (company: CompanyFleet) => Promise<unknown>;
+type FleetAction = (company: CompanyFleet) => Promise<unknown>;
 
 const at = fc.constantFrom(0, 1);
-const editBy = (changes: fc.Arbitrary<Change>) =>
+const editBy = (changes: fc.Arbitrary<DeclarationEdit>) =>
   fc.tuple(at, changes, fc.boolean()).map(
-    ([clone, apply, isPulled]): Step =>
+    ([clone, apply, isPulled]): FleetAction =>
       async (company) => {
         const tenants = new Map(company.getTenants(clone));
         apply(tenants);
@@ -114,23 +114,23 @@ const editBy = (changes: fc.Arbitrary<Change>) =>
       },
   );
 const rollout = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
       await company.runRollout(clone),
 );
 const status = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
       await company.checkStatus(clone),
 );
 const runOf = (commands: fc.Arbitrary<readonly string[]>) =>
   fc.tuple(at, commands).map(
-    ([clone, args]): Step =>
+    ([clone, args]): FleetAction =>
       async (company) =>
         await company.run(clone, ...args),
   );
 const rollback = at.map(
-  (clone): Step =>
+  (clone): FleetAction =>
     async (company) =>
       await company.runRollback(clone),
 );
@@ -140,7 +140,7 @@ const ofRollouts = fc.oneof(
 );
 /** Removes a tenant, and renames another one to its name. */
 const reuseName = fc.tuple(at, name, name).map(
-  ([clone, removed, renamed]): Step =>
+  ([clone, removed, renamed]): FleetAction =>
     async (company) => {
       if (removed === renamed) return;
       await company.run(clone, "tenant", "remove", removed);
@@ -172,7 +172,7 @@ const declareTenants = (value: string, names: readonly (typeof NAMES)[number][])
 /** Swaps keys between tenants that a rollout knows, or restores them. */
 const mixUp = fc.oneof(
   fc.tuple(name, name).map(
-    ([one, other]): Change =>
+    ([one, other]): DeclarationEdit =>
       (tenants) => {
         const [first, second] = [tenants.get(one), tenants.get(other)];
         if (first === undefined || second === undefined) return;
@@ -181,20 +181,20 @@ const mixUp = fc.oneof(
       },
   ),
   fc.tuple(name, name, fc.boolean()).map(
-    ([one, other, isSecondKey]): Change =>
+    ([one, other, isSecondKey]): DeclarationEdit =>
       (tenants) => {
         const tenant = tenants.get(one);
         if (tenant !== undefined) tenants.set(one, { ...tenant, service: OWN[other], isSecondKey });
       },
   ),
   fc.tuple(name, allow).map(
-    ([one, value]): Change =>
+    ([one, value]): DeclarationEdit =>
       (tenants) => {
         tenants.set(one, { service: OWN[one], allow: value });
       },
   ),
   name.map(
-    (one): Change =>
+    (one): DeclarationEdit =>
       (tenants) => {
         if (tenants.size > 1) tenants.delete(one);
       },

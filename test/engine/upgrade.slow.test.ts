@@ -6,7 +6,7 @@ import type { RolloutReport } from "../../provider/rollout/model/rollout-report"
 import type { Sandbox } from "../../provider/sandbox";
 import type { CliResult } from "../support/cli";
 import type { EngineProject } from "../support/engine-project";
-import { COMMENT, KeptRelease, leaveAll, listReleases, PROVIDERS } from "../support/release-fixture";
+import { COMMENT, leaveAll, listReleases, PROVIDERS, StoredRelease } from "../support/release-fixture";
 
 /*
  * Upgrades from earlier releases. The state that each release leaves behind is stored in test/fixtures/releases, and
@@ -14,14 +14,14 @@ import { COMMENT, KeptRelease, leaveAll, listReleases, PROVIDERS } from "../supp
  */
 
 it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("stores what this release leaves behind", async () => {
-  await using world = await KeptRelease.startBlank();
+  await using world = await StoredRelease.startBlank();
   await leaveAll(world);
   await world.keepAs(manifest.version);
 });
 
 describe.each(listReleases())("data from release %s", (release) => {
   it.each(PROVIDERS)("includes a stack of the %s provider that still works", async (providerKind) => {
-    await using world = await KeptRelease.restore(release);
+    await using world = await StoredRelease.restore(release);
     const { sandbox } = world;
     const project = await world.getProject(providerKind);
     await project.runOrThrow("stack", "select", "dev");
@@ -29,7 +29,7 @@ describe.each(listReleases())("data from release %s", (release) => {
 
     // The engine only reports the plugin's new version for the Provider. No other resource changes.
     const previewed = await project.runOrThrow("preview", "--json");
-    const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: Step[] };
+    const { steps } = JSON.parse(previewed.slice(previewed.indexOf("{"))) as { steps: PreviewStep[] };
     const changes = steps.filter(({ op }) => op !== "same");
     expect(changes.filter(({ urn }) => !urn.includes("::pulumi:providers:email-security::"))).toEqual([]);
     // The engine itself determines the plugin's source and version.
@@ -58,7 +58,7 @@ describe.each(listReleases())("data from release %s", (release) => {
   });
 
   it("includes a settings repository whose plans and rollouts continue", async () => {
-    await using world = await KeptRelease.restore(release);
+    await using world = await StoredRelease.restore(release);
     const { sandbox } = world;
     const { command } = await world.getRepository();
     const readNewestReport = async (): Promise<RolloutReport> =>
@@ -90,7 +90,7 @@ describe.each(listReleases())("data from release %s", (release) => {
 });
 
 /** A step of a preview. */
-interface Step {
+interface PreviewStep {
   readonly op: string;
   readonly urn: string;
   readonly oldState?: { readonly inputs: object };

@@ -10,18 +10,18 @@ const MEASURED = [...readFileSync("docs/reference/versions.md", "utf8").matchAll
   ([, version = ""]) => version,
 );
 
-interface Case {
+interface VersionCase {
   readonly sdk: string;
   readonly providers: readonly InstalledProviderKind[];
 }
 
-const all = MEASURED.map((sdk): Case => ({ sdk, providers: PROVIDERS }));
+const all = MEASURED.map((sdk): VersionCase => ({ sdk, providers: PROVIDERS }));
 
 /**
  * The oldest version with the dynamic provider, which depends more on the SDK. native-package.slow.test.ts covers the
  * oldest version with the plugin, and all other tests use the newest.
  */
-const sample: readonly Case[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
+const sample: readonly VersionCase[] = [{ sdk: MEASURED[0] ?? "", providers: ["dynamic"] }];
 
 const packed = sharePackage();
 

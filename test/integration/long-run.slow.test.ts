@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it, vi } from "vitest";
 import { ShardJournal } from "../long/journal";
 import { PARTS } from "../long/parts";
-import { run } from "../long/run";
+import { runShards } from "../long/run";
 
 const directory = mkdtempSync(join(tmpdir(), "email-security-"));
 afterAll(() => {
@@ -20,7 +20,7 @@ it("resumes a stopped run without repeating passed cases", async () => {
     const stopping = new AbortController();
     const lines: string[] = [];
     let kept = 0;
-    const sum = await run(parts, {
+    const sum = await runShards(parts, {
       seed: 1,
       journal: new ShardJournal(file),
       atOnce: 1,
@@ -35,7 +35,7 @@ it("resumes a stopped run without repeating passed cases", async () => {
   const stopped = await runParts(1);
   expect(stopped.sum).toEqual({ passed: 1, failed: 0, left: 2 });
   expect(existsSync(file)).toBe(true);
-  expect(new ShardJournal(file).entries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
+  expect(new ShardJournal(file).readEntries()).toMatchObject([{ from: 0, count: 2, done: 2, failures: [] }]);
 
   const resumed = await runParts(Number.POSITIVE_INFINITY);
   expect(resumed.sum).toEqual({ passed: 2, failed: 0, left: 0 });

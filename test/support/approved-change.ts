@@ -42,7 +42,7 @@ export function change(files: Readonly<Record<string, string | undefined>>): Dis
 }
 
 /** A review as a test has it. */
-export interface Given {
+export interface ReviewFields {
   readonly login: string;
   readonly commit: string;
   readonly state?: string;
@@ -51,7 +51,7 @@ export interface Given {
 /** Returns the findings for a change, given a response in GitHub's format. */
 export async function check(
   history: SettingsRepository,
-  given: readonly Given[],
+  given: readonly ReviewFields[],
   options: { author?: string; base?: string } = {},
 ) {
   const reviews = given.map(({ login, commit, state = "APPROVED" }) => ({

@@ -12,14 +12,14 @@ export interface LaggingLists extends SandboxHooks {
   hide(list: "allow" | "deny" | "vips", readings: number): void;
 }
 
-type Stale = Record<string, { rows: readonly object[]; readsLeft: number }>;
+type StaleLists = Record<string, { rows: readonly object[]; readsLeft: number }>;
 
 /**
  * Makes the first reads of each list after a write return the rows from before it. Counts reads, so that no test
  * depends on the clock.
  */
 export function createLaggingLists(staleReads = 1): LaggingLists {
-  let stale: Stale = {};
+  let stale: StaleLists = {};
   const lists: LaggingLists = {
     staleReads,
     catchUp() {

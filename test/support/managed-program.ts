@@ -3,13 +3,13 @@ import { InitFailed, type ResourceProperties } from "./provider-call";
 import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
 /** A resource of a program. */
-export interface Declared {
+export interface ProgramResource {
   readonly handler: HandlerName;
   readonly args: ResourceProperties;
 }
 
 /** A program: its resources by name, in order of declaration. */
-export type DeclaredProgram = Readonly<Record<string, Declared>>;
+export type DeclaredProgram = Readonly<Record<string, ProgramResource>>;
 
 /** A resource in the stack's state. Plain data. */
 export interface StoredResource {
@@ -145,7 +145,7 @@ export class ManagedProgram implements AsyncDisposable {
 
   async #bring(
     name: string,
-    { handler, args }: Declared,
+    { handler, args }: ProgramResource,
     { provider, onStep }: { provider: ProviderProcess; onStep: () => void },
   ): Promise<ResourceOutcome> {
     const resource = provider.getResource(handler, name);

@@ -88,7 +88,7 @@ export async function install(
  */
 export async function listInstalledPackages(directory: string): Promise<{ packages: string[]; bytes: number }> {
   const lock = await readFile(join(directory, "package-lock.json"), "utf8");
-  const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
+  const { packages } = JSON.parse(lock) as { packages: Record<string, LockedPackage> };
   const ofPulumi = collectReachable(packages, "node_modules/@pulumi/pulumi");
   const own = `node_modules/${PACKAGE}`;
   const alone = [...collectReachable(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
@@ -98,14 +98,14 @@ export async function listInstalledPackages(directory: string): Promise<{ packag
 }
 
 /** A package in npm's lock file. */
-interface Locked {
+interface LockedPackage {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 /** Returns the places of a package and its transitive dependencies. */
-function collectReachable(packages: Readonly<Record<string, Locked>>, from: string, found = new Set<string>()) {
+function collectReachable(packages: Readonly<Record<string, LockedPackage>>, from: string, found = new Set<string>()) {
   if (found.has(from)) return found;
   found.add(from);
   const { dependencies, optionalDependencies, peerDependencies } = packages[from] ?? {};

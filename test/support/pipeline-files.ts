@@ -6,7 +6,7 @@ import { parse } from "yaml";
 export const GITOPS = "examples/gitops";
 
 /** A step of a GitHub Actions job. */
-export interface Step {
+export interface WorkflowStep {
   readonly name?: string;
   readonly id?: string;
   readonly if?: string;
@@ -27,7 +27,7 @@ export interface WorkflowJob {
   readonly env?: Readonly<Record<string, string>>;
   readonly outputs?: Readonly<Record<string, string>>;
   readonly "timeout-minutes"?: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly WorkflowStep[];
 }
 
 /** A GitHub Actions workflow. */
@@ -45,8 +45,8 @@ export function readWorkflow(name: (typeof WORKFLOWS)[number]): Workflow {
 }
 
 /** Returns the steps of the repository's own action, which prepares a job. */
-export function getPreparationSteps(directory = GITOPS): readonly Step[] {
-  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
+export function getPreparationSteps(directory = GITOPS): readonly WorkflowStep[] {
+  return (read(directory, ".github/actions/prepare/action.yml") as { runs: { steps: WorkflowStep[] } }).runs.steps;
 }
 
 /** A job of a GitLab pipeline. */

@@ -11,14 +11,14 @@ import { skipPauses } from "./skipped-pauses.mts";
  */
 
 /** A run of a provider. */
-interface Run {
+interface ProviderRun {
   readonly environment: Readonly<Record<string, string>>;
   /** The pauses between two reads of a lagging list, in milliseconds; they are skipped. */
   readonly skippedPauses: readonly number[];
 }
 
 /** A program to load and run. */
-interface Program extends Run {
+interface ProviderProgram extends ProviderRun {
   readonly program: string;
   readonly engine: string;
   /** The directory of our own modules. */
@@ -50,7 +50,7 @@ globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
   return interval;
 }) as typeof startInterval;
 
-process.on("message", (message: Program | Run | { readonly end: true }) => {
+process.on("message", (message: ProviderProgram | ProviderRun | { readonly end: true }) => {
   if ("end" in message) void end();
   else if ("program" in message) load(message);
   else {
@@ -66,13 +66,13 @@ const ownListeners = emitters.map((emitter) => new Set(listListeners(emitter).ma
 const idle = countActiveResources();
 let isLoaded = false;
 
-function prepare({ environment, skippedPauses }: Run): void {
+function prepare({ environment, skippedPauses }: ProviderRun): void {
   skipPauses(skippedPauses);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
 }
 
-function load({ program, engine, ours, staysLoaded, ...run }: Program): void {
+function load({ program, engine, ours, staysLoaded, ...run }: ProviderProgram): void {
   prepare(run);
   process.argv = [process.execPath, program, engine];
   const require = createRequire(`${process.cwd()}/`);

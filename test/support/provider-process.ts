@@ -230,7 +230,7 @@ function createClient({ port }: RunningProvider): ResourceProviderClient {
 }
 
 /** The engine's record of a resource in state. */
-interface Known {
+interface StoredResource {
   readonly id: string;
   readonly properties: ResourceProperties;
   /** The checked arguments of the last run. */
@@ -418,9 +418,9 @@ export class ProviderResource {
    * is a change.
    */
   async change(
-    resource: Known,
+    resource: StoredResource,
     args: ResourceProperties,
-  ): Promise<Known & { readonly changed: boolean; readonly replaces: string[] }> {
+  ): Promise<StoredResource & { readonly changed: boolean; readonly replaces: string[] }> {
     await this.#provider.startNextRun();
     const before = resource.inputs ?? {};
     const { inputs, failures } = await this.check(args, resource.inputs ?? resource.properties);

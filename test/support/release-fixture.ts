@@ -43,7 +43,7 @@ export function getReleaseFile(release: string, path: string): string {
  * repository of settings files. Its files are stored per release, and later releases must be able to continue with
  * them.
  */
-export class KeptRelease implements AsyncDisposable {
+export class StoredRelease implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly #data: string;
   readonly #open: EngineProject[] = [];
@@ -54,16 +54,16 @@ export class KeptRelease implements AsyncDisposable {
   }
 
   /** Continues with the files of a release. */
-  static async restore(release: string): Promise<KeptRelease> {
+  static async restore(release: string): Promise<StoredRelease> {
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
     await cp(join(RELEASES, release, DATA), data);
-    const kept = await KeptRelease.#start(data);
+    const kept = await StoredRelease.#start(data);
     await cp(join(RELEASES, release), DIRECTORY, { recursive: true });
     return kept;
   }
 
   /** Starts with a service to which nothing was ever declared. */
-  static async startBlank(): Promise<KeptRelease> {
+  static async startBlank(): Promise<StoredRelease> {
     const tenants = TENANTS.map((name) => ({
       name,
       keyLabels: { ci: "ci", console: "console" },
@@ -78,13 +78,13 @@ export class KeptRelease implements AsyncDisposable {
       threats: 0,
     }));
     const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
-    return await KeptRelease.#start(data, { scenario: { name: "kept", tenants } });
+    return await StoredRelease.#start(data, { scenario: { name: "kept", tenants } });
   }
 
-  static async #start(data: string, options: SandboxOptions = {}): Promise<KeptRelease> {
+  static async #start(data: string, options: SandboxOptions = {}): Promise<StoredRelease> {
     const sandbox = await startPatientSandbox({ ...options, data, port: PORT });
     await rm(DIRECTORY, { recursive: true, force: true });
-    return new KeptRelease(sandbox, data);
+    return new StoredRelease(sandbox, data);
   }
 
   /** Returns the project of a provider, with its stack `dev`. */
@@ -102,7 +102,7 @@ export class KeptRelease implements AsyncDisposable {
   }
 
   /** Returns the repository of settings files, with one tenant's key for commands about a single tenant. */
-  async getRepository(tenant: (typeof TENANTS)[number] = "solo"): Promise<Repository> {
+  async getRepository(tenant: (typeof TENANTS)[number] = "solo"): Promise<SettingsFilesRepository> {
     const pulumi = await this.#engineIn("files");
     return {
       pulumi,
@@ -153,7 +153,7 @@ export class KeptRelease implements AsyncDisposable {
 }
 
 /** A repository of settings files. */
-export interface Repository {
+export interface SettingsFilesRepository {
   /** Runs Pulumi's CLI in the repository. */
   readonly pulumi: EngineProject;
   /** Runs our command in the repository. */
@@ -177,7 +177,7 @@ async function startPatientSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 /** Creates every kind of data that a user of this release can leave behind, and prints each step. */
-export async function leaveAll(world: KeptRelease): Promise<void> {
+export async function leaveAll(world: StoredRelease): Promise<void> {
   for (const providerKind of PROVIDERS) await leaveStack(world, providerKind);
   await leaveRepository(world);
 }
@@ -186,7 +186,7 @@ export async function leaveAll(world: KeptRelease): Promise<void> {
  * Creates a stack with a resource of each kind, and a second tenant through a Provider; keys are secrets in its
  * configuration.
  */
-async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind): Promise<void> {
+async function leaveStack(world: StoredRelease, providerKind: ReleaseProviderKind): Promise<void> {
   const project = await world.getProject(providerKind);
   const plugin = providerKind === "native" ? PLUGIN_LINES : "";
   await project.writeFile("Pulumi.yaml", `name: settings\nruntime: nodejs\n${plugin}`);
@@ -199,7 +199,7 @@ async function leaveStack(world: KeptRelease, providerKind: ReleaseProviderKind)
   await project.up();
 }
 
-function buildProgram({ sandbox }: KeptRelease, providerKind: ReleaseProviderKind): string {
+function buildProgram({ sandbox }: StoredRelease, providerKind: ReleaseProviderKind): string {
   const name = providerKind === "native" ? "pulumi-email-security/native" : "pulumi-email-security";
   return `import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, Provider, VipEmployee, VipList } from "${name}";
@@ -226,7 +226,7 @@ export const entryId = entry.entryId;
  * Creates a repository of settings files: a completed rollout, one waiting at its gate, a stack created by `apply`, and
  * a reviewed plan for a change to it that isn't applied yet.
  */
-async function leaveRepository(world: KeptRelease): Promise<void> {
+async function leaveRepository(world: StoredRelease): Promise<void> {
   const { pulumi, command } = await world.getRepository();
   const write = async (path: string, text: string): Promise<void> => await pulumi.writeFile(path, text);
   const expectExitCode = async (code: number, ...args: string[]): Promise<void> => {
@@ -263,7 +263,7 @@ new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
   await expectExitCode(2, "plan", ...stack, "--output", "plan.json");
 }
 
-function formatTargets({ sandbox }: KeptRelease, firstWave: string): string {
+function formatTargets({ sandbox }: StoredRelease, firstWave: string): string {
   return `version: 1
 project: fleet
 defaults:

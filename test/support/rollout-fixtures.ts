@@ -11,7 +11,7 @@ import { emptyPlan } from "./plans";
 import { createTarget } from "./rollout-target";
 
 /** The properties of a rollout to write to a journal. */
-export interface Writing {
+export interface RolloutFixture {
   /** The planned changes of each tenant, in wave order; a tenant without changes is unchanged. */
   readonly tenants: Readonly<Record<string, readonly RecordedChange[]>>;
   /** The tenants that fail. */
@@ -35,7 +35,7 @@ export const FAILED: TenantError = {
 const QUEUE: JobQueue = { enqueue: async () => {}, start: () => {}, drain: async () => {} };
 
 /** Writes a rollout as a run does: one wave, and each tenant through the journal's own methods. Returns its id. */
-export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
+export async function writeRollout(journal: Journal, writing: RolloutFixture): Promise<string> {
   const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
   const id = await storeStartedRollout(

@@ -7,13 +7,13 @@ import { type Cli, createCli } from "./cli";
 import type { Fleet } from "./fleet";
 
 /** A second clone of a fleet's repository, with a journal of its own, over the same state backend. */
-export interface Clone extends Disposable {
+export interface SecondClone extends Disposable {
   readonly directory: string;
   readonly run: Cli;
 }
 
 /** @param behindMs how far its machine's clock is behind. */
-export function cloneOf(fleet: Fleet, behindMs: number): Clone {
+export function cloneOf(fleet: Fleet, behindMs: number): SecondClone {
   const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
   const directory = join(parent, "clone");
   execFileSync("git", ["clone", "--quiet", fleet.directory, directory]);

@@ -8,7 +8,7 @@ import { getRejection, RecordingService, respondWithJson, TestClient } from "./s
  * acts on is rejected with its path if it is invalid.
  */
 
-interface Table {
+interface FieldTable {
   readonly name: string;
   /** The rows of the reference: field and type. */
   readonly fields: string;
@@ -31,7 +31,7 @@ const REPORT_FIELDS = `
 | subject | string |
 | verdict | string |`;
 
-const TABLES: readonly Table[] = [
+const TABLES: readonly FieldTable[] = [
   {
     name: "Threat",
     fields: `
@@ -172,9 +172,9 @@ const TABLES: readonly Table[] = [
   },
 ];
 
-type Row = Record<string, unknown>;
+type FieldRow = Record<string, unknown>;
 
-const listFields = ({ fields }: Table) => parseRows(fields).map(([name = "", type = ""]) => ({ name, type }));
+const listFields = ({ fields }: FieldTable) => parseRows(fields).map(([name = "", type = ""]) => ({ name, type }));
 
 /** Returns a value for a type in the reference. */
 function buildSampleValue(name: string, type: string): unknown {
@@ -196,11 +196,11 @@ function listInvalidValues(type: string): unknown[] {
   return type === "number" ? ["3", true] : type === "boolean" ? ["true", 1, {}] : [7, true, {}, ["x"]];
 }
 
-const buildFullRow = (table: Table): Row =>
+const buildFullRow = (table: FieldTable): FieldRow =>
   Object.fromEntries(listFields(table).map(({ name, type }) => [name, buildSampleValue(name, type)]));
 
 /** Starts a service and a client to read rows through one method, each row in its own response. */
-async function startReader(method: string, table: Table) {
+async function startReader(method: string, table: FieldTable) {
   const endpoint = findEndpoint(method);
   const rows: unknown[] = [];
   const service = await RecordingService.start((_request, response, index) => {
@@ -209,13 +209,13 @@ async function startReader(method: string, table: Table) {
   });
   const client = new TestClient(service);
   return {
-    read: async (row: Row): Promise<Row> => {
+    read: async (row: FieldRow): Promise<FieldRow> => {
       rows.push(row);
       const answer = await endpoint.call(client, "x1");
       const list = Array.isArray(answer) ? answer : ((answer as { items?: unknown[] }).items ?? [answer]);
       expect(list).toHaveLength(1);
-      const [one] = list as [Row];
-      return table.place === undefined ? one : ((one[table.place] as [Row])[0] as Row);
+      const [one] = list as [FieldRow];
+      return table.place === undefined ? one : ((one[table.place] as [FieldRow])[0] as FieldRow);
     },
     async [Symbol.asyncDispose]() {
       await client.close();
@@ -329,7 +329,7 @@ describe("dates in any format", () => {
 });
 
 test.each(["vipEmployees.list", "vipEmployees.editComment"])("reads a blank mailbox as missing: %s", async (method) => {
-  const table = TABLES.find(({ readBy }) => readBy.includes(method)) as Table;
+  const table = TABLES.find(({ readBy }) => readBy.includes(method)) as FieldTable;
   await using to = await startReader(method, table);
   for (const email of ["", "  "]) {
     expect(await to.read({ email, comment: "x" })).toEqual({ email: undefined, comment: "x" });

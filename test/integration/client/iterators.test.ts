@@ -5,7 +5,7 @@ import { type Answerer, getRejection, RecordingService, respondWithJson, TestCli
 
 /* The iterator over each paged list in the reference: its exact requests, and its behavior when the list changes. */
 
-interface Iterated {
+interface IteratorCase {
   readonly name: string;
   readonly path: string;
   readonly iterate: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
@@ -19,7 +19,7 @@ interface Iterated {
   readonly called: string;
 }
 
-const ITERATED: readonly Iterated[] = [
+const ITERATED: readonly IteratorCase[] = [
   {
     name: "threats.list",
     path: "/api/v1/threats",
@@ -77,7 +77,7 @@ const getPageNumber = (request: { url: string }) => Number(new URL(request.url, 
 
 /** Starts a service with pages of two items, whose list may differ at each request. */
 async function startListService(
-  { name, item }: Iterated,
+  { name, item }: IteratorCase,
   listAt: (request: number) => readonly string[],
   totalOf: (list: readonly string[]) => number | null = (list) => list.length,
 ): Promise<RecordingService> {
@@ -97,13 +97,13 @@ async function startListService(
   return await RecordingService.start(answerPage);
 }
 
-async function collectIds(items: AsyncIterable<unknown>, { idOf }: Iterated): Promise<unknown[]> {
+async function collectIds(items: AsyncIterable<unknown>, { idOf }: IteratorCase): Promise<unknown[]> {
   const ids: unknown[] = [];
   for await (const item of items) ids.push(idOf(item as never));
   return ids;
 }
 
-const traceOf = ({ path }: Iterated, query: (page: number) => string, pages: readonly number[]) =>
+const traceOf = ({ path }: IteratorCase, query: (page: number) => string, pages: readonly number[]) =>
   pages.map((page) => `GET ${path}?${query(page)}`);
 
 describe.each(ITERATED.map((list) => [list.name, list] as const))("iterator of %s", (_name, list) => {
@@ -327,7 +327,7 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
 });
 
 describe("VIP rows that are hard to distinguish", () => {
-  const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as Iterated;
+  const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as IteratorCase;
   const twice = [
     { email: "Jane@example.com", source: "auto" },
     { email: "jane@Example.com", source: "manual" },

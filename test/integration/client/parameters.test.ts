@@ -8,10 +8,10 @@ import { getRejection, RecordingService, respondWithJson, TestClient } from "./s
  * defaults, and those it rejects before any request.
  */
 
-type Call = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
+type ReadCall = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
 
 /** Each call with a query, including queries that the types don't allow. */
-const CALLS: Readonly<Record<string, Call>> = {
+const CALLS: Readonly<Record<string, ReadCall>> = {
   "threats.list": ({ threats }, query) => threats.list(query as never),
   "phishingReports.list": ({ phishingReports }, query) => phishingReports.list(query as never),
   "phishingReports.meanTimeToAnalyze": ({ phishingReports }, query) =>
@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   "vipEmployees.list": ({ vipEmployees }, query) => vipEmployees.list(query as never),
   "allowDenyEntries.list": ({ allowDenyEntries }, query) => allowDenyEntries.list(query as never),
 };
-const callOf = (name: string): Call => CALLS[name] as Call;
+const callOf = (name: string): ReadCall => CALLS[name] as ReadCall;
 
 async function startEndpointService(name: string): Promise<RecordingService> {
   const { envelope, content } = findEndpoint(name);
@@ -260,11 +260,11 @@ describe("invalid request bodies", () => {
     [{}, "{}"],
     [[], "[]"],
   ];
-  type Write = (client: SettingsClient, value: never) => Promise<unknown>;
-  const buildRejectionCases = (property: string, call: Write): [string, Write, unknown, string][] =>
+  type WriteCall = (client: SettingsClient, value: never) => Promise<unknown>;
+  const buildRejectionCases = (property: string, call: WriteCall): [string, WriteCall, unknown, string][] =>
     NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a string, not ${shown}`]);
 
-  test.each<[string, Write, unknown, string]>([
+  test.each<[string, WriteCall, unknown, string]>([
     ...buildRejectionCases("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
     [
       "comment",
@@ -279,7 +279,7 @@ describe("invalid request bodies", () => {
     ),
     ...buildRejectionCases("comment", (c, comment) => c.allowDenyEntries.update("e1", { comment })),
     ...buildRejectionCases("verdict_scope", (c, scope) => c.allowDenyEntries.update("e1", { verdict_scope: scope })),
-    ...[undefined, null, 5, "x", []].flatMap((value): [string, Write, unknown, string][] => [
+    ...[undefined, null, 5, "x", []].flatMap((value): [string, WriteCall, unknown, string][] => [
       [
         "change",
         (c, change) => c.allowDenyEntries.update("e1", change),
@@ -293,7 +293,7 @@ describe("invalid request bodies", () => {
         `entry must be an object, not ${JSON.stringify(value)}`,
       ],
     ]),
-    ...[{}, { comment: undefined }].map((value): [string, Write, unknown, string] => [
+    ...[{}, { comment: undefined }].map((value): [string, WriteCall, unknown, string] => [
       "change",
       (c, change) => c.allowDenyEntries.update("e1", change),
       value,

@@ -10,7 +10,7 @@ const COMPILER = resolve("node_modules/typescript");
  * A small repository with the same setup script. Its only dependency is a link to this repository's compiler, and its
  * engine only reports that it was requested.
  */
-class Repository extends FakeToolchain {
+class SetupRepository extends FakeToolchain {
   constructor() {
     super();
     cpSync(resolve("scripts/setup.mjs"), join(this.directory, "scripts/setup.mjs"));
@@ -103,9 +103,9 @@ const INSTALLING = "Installing the npm packages, about half a minute ...";
 const BUILDING = "Building the package, some seconds ...";
 
 describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
-  let repository: Repository;
+  let repository: SetupRepository;
   beforeAll(() => {
-    repository = new Repository();
+    repository = new SetupRepository();
   });
   afterAll(() => repository[Symbol.dispose]());
 

@@ -14,7 +14,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { layOutBarePackage } from "../../support/bare-package";
 import { type Cli, createCli } from "../../support/cli";
 import { getCompileCacheVariables } from "../../support/compile-cache";
-import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/error-coverage";
+import { type BY_PROCESSES, expectExample, type ObservedError, type Provocations } from "../../support/error-coverage";
 import { createLaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
 import { buildTarget } from "../../support/rollout-target";
@@ -121,7 +121,7 @@ async function createStartedRollout(source = "tenants.yaml"): Promise<string> {
 }
 
 /** Opens the directory's journal and runs `work` with it. */
-async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
+async function withRollouts(work: (rollouts: Rollouts) => Promise<ObservedError>): Promise<ObservedError> {
   const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
   const rollouts = await Rollouts.open({
     database: join(directory, ".email-security/rollouts.db"),
@@ -134,8 +134,8 @@ async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Pr
   }
 }
 
-async function captureRefusal(work: (rollouts: Rollouts) => Promise<unknown>): Promise<Provoked> {
-  return await withRollouts(async (rollouts) => (await getRejection(work(rollouts))) as Exclude<Provoked, string>);
+async function captureRefusal(work: (rollouts: Rollouts) => Promise<unknown>): Promise<ObservedError> {
+  return await withRollouts(async (rollouts) => (await getRejection(work(rollouts))) as Exclude<ObservedError, string>);
 }
 
 const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
@@ -373,7 +373,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await withRollouts(async ({ journal }) => {
       await journal.abandon(id, "It was abandoned by a person.");
       await pruneRollout(journal.database, id, Date.now());
-      return (await getRejection(buildRolloutDifference(journal, id, id))) as Exclude<Provoked, string>;
+      return (await getRejection(buildRolloutDifference(journal, id, id))) as Exclude<ObservedError, string>;
     });
   },
   ERR_ROLLOUT_STOPPED: async () => {
@@ -405,7 +405,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       buildEnvironment({ PULUMI_BACKEND_URL: `file://${join(directory, "nowhere")}` }),
       `file://${join(directory, "nowhere")}`,
     );
-    return (await getRejection(marks.get("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
+    return (await getRejection(marks.get("20261121-0800-7f3a91"))) as Exclude<ObservedError, string>;
   },
   ERR_PULUMI: async () => {
     writeText("preview.json", "error: no stack selected");

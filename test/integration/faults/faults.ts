@@ -11,7 +11,7 @@ import { SEED, selectCases } from "../../support/scale";
 import table from "./faults.json";
 
 /** The required handling of a failed request: */
-type Promised =
+type FailureHandling =
   /** it is retried a few times; */
   | "retry"
   /** it is retried after a pause that applies to the whole tenant; */
@@ -105,7 +105,7 @@ export function getPromise({ fault, moment, endpoint, attempts }: FaultCase<Prox
   return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
-function derivePromise({ found }: ClassifiedFault, { method }: ProxiedEndpoint): Promised {
+function derivePromise({ found }: ClassifiedFault, { method }: ProxiedEndpoint): FailureHandling {
   const handling = getFailureHandling(found, method);
   const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
   return handling === "retry" && isPause ? "wait" : handling;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
 import { selectSize } from "../../support/scale";
-import { type FaultCaseResult, FaultRunner, type Observed } from "./fault-runner";
+import { type FaultCaseResult, FaultRunner, type ObservedRun } from "./fault-runner";
 import { buildErrorPattern, type FaultCase, getPromise, listSelectedCases, type ProxiedEndpoint } from "./faults";
 import { Pool } from "./pool";
 import { AFTER, listDeclaredContent, REMOVED_ENTRIES, REMOVED_VIPS, STAYING_ENTRIES, STAYING_VIPS } from "./program";
@@ -35,7 +35,7 @@ const SETTINGS: readonly ProxiedEndpoint[] = [
 describe.concurrent("faults between the provider process and the service", () => {
   const runners = new Pool<FaultRunner>();
   const tlsRunners = new Pool<FaultRunner>();
-  let clean: Observed;
+  let clean: ObservedRun;
   let serial: readonly ProxiedRequest[];
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.concurrent("faults between the provider process and the service", () =>
 function verifyOutcome(
   one: FaultCase<ProxiedEndpoint>,
   { hits, faulted, next, third, held, read }: FaultCaseResult,
-  clean: Observed,
+  clean: ObservedRun,
 ): void {
   if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
   const { failures } = faulted.up;

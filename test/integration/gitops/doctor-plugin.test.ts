@@ -15,15 +15,15 @@ const formatPluginLines = (path: string) =>
   `plugins:\n  providers:\n    - name: email-security\n      path: ${JSON.stringify(path)}\n`;
 
 /** A Pulumi project, and the doctor's result for its plugin. */
-class Project implements Disposable {
+class DoctorProject implements Disposable {
   readonly directory: TestDirectory;
 
   private constructor(directory: TestDirectory) {
     this.directory = directory;
   }
 
-  static async create(files: Record<string, string>): Promise<Project> {
-    const project = new Project(createTestDirectory());
+  static async create(files: Record<string, string>): Promise<DoctorProject> {
+    const project = new DoctorProject(createTestDirectory());
     for (const [path, text] of Object.entries(files)) await project.write(path, text);
     return project;
   }
@@ -120,7 +120,7 @@ describe("doctor check of the native provider plugin", () => {
     ],
     ["a package", "Pulumi.yaml", `${PROJECT}packages:\n  email-security: 0.1.0\n`, {}],
   ])("detects that the program uses the plugin: %s", async (_what, file, text, files: Record<string, string>) => {
-    using project = await Project.create({ "Pulumi.yaml": text, ...files });
+    using project = await DoctorProject.create({ "Pulumi.yaml": text, ...files });
     await project.install();
     expect(await project.look()).toMatchObject({
       health: "fail",
@@ -135,17 +135,17 @@ describe("doctor check of the native provider plugin", () => {
     ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
     ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
   ])("detects that the program doesn't use the plugin: %s", async (_what, files) => {
-    using project = await Project.create({ "Pulumi.yaml": PROJECT, ...files });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, ...files });
     expect(await project.look()).toEqual({ health: "ok", found: "the program doesn't use it" });
   });
 
   it("is skipped outside a Pulumi project", async () => {
-    using project = await Project.create({ "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "index.ts": NATIVE });
     expect((await project.look()).health).toBe("skipped");
   });
 
   it("suggests Pulumi.yaml lines that make it pass", async () => {
-    using project = await Project.create({
+    using project = await DoctorProject.create({
       "stacks/acme/Pulumi.yaml": PROJECT,
       "stacks/acme/index.ts": NATIVE,
     });
@@ -175,7 +175,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("compares the version of the configured plugin with the package", async () => {
-    using project = await Project.create({
+    using project = await DoctorProject.create({
       "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN),
       "src/index.ts": NATIVE,
     });
@@ -192,13 +192,13 @@ describe("doctor check of the native provider plugin", () => {
 
   it("accepts a package whose source is the plugin directory", async () => {
     const text = `${PROJECT}packages:\n  email-security:\n    source: ./node_modules/pulumi-email-security/dist/plugin\n`;
-    using project = await Project.create({ "Pulumi.yaml": text });
+    using project = await DoctorProject.create({ "Pulumi.yaml": text });
     await project.install();
     expect((await project.look()).health).toBe("ok");
   });
 
   it("explains why the plugin path is invalid", async () => {
-    using project = await Project.create({ "Pulumi.yaml": PROJECT + formatPluginLines("dist/plugin") });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT + formatPluginLines("dist/plugin") });
     expect(await project.look()).toEqual({
       health: "fail",
       found: 'the directory "dist/plugin", which Pulumi.yaml specifies, doesn\'t exist',
@@ -218,7 +218,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("explains why the plugin doesn't start", async () => {
-    using project = await Project.create({ "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN) });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT + formatPluginLines(PLUGIN) });
     const advice = "It needs Node.js 22.19 or later as `node` on PATH.";
     expect(await project.look({ PATH: project.directory.path })).toEqual({
       health: "fail",
@@ -243,7 +243,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("warns about a plugin on PATH that Pulumi.yaml doesn't name", async () => {
-    using project = await Project.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const PATH = `${PLUGIN}:${process.env["PATH"]}`;
     const lines = expect.stringContaining("plugins:\n  providers:\n");
     expect(await project.look({ PATH })).toEqual({
@@ -255,7 +255,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("starts the plugin that Pulumi has installed", async () => {
-    using project = await Project.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    using project = await DoctorProject.create({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
     const installed = `.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`;
     await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
     expect(await project.look()).toMatchObject({
@@ -270,7 +270,7 @@ describe("doctor check of the native provider plugin", () => {
   });
 
   it("reports an invalid Pulumi.yaml", async () => {
-    using project = await Project.create({ "Pulumi.yaml": "name: x\nruntime: [\n" });
+    using project = await DoctorProject.create({ "Pulumi.yaml": "name: x\nruntime: [\n" });
     expect(await project.look()).toMatchObject({ health: "fail", advice: expect.stringContaining("line 3") });
     await project.write("Pulumi.yaml", "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n");
     expect(await project.look()).toMatchObject({

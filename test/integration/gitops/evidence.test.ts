@@ -161,12 +161,12 @@ describe("mail evidence of a tenant", () => {
   });
 });
 
-interface Tenant {
+interface EvidenceTenant {
   readonly sandbox: Sandbox;
   gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof readMailHistory>;
 }
 
-async function startTenant(options: SandboxOptions = {}): Promise<Tenant> {
+async function startTenant(options: SandboxOptions = {}): Promise<EvidenceTenant> {
   const sandbox = await startSandbox({ scenario: "acme", threats: 900, clock: () => NOW, ...options });
   open.push(sandbox);
   const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });

@@ -30,17 +30,17 @@ afterEach(() => {
   rmSync(join(directory, ".."), { recursive: true });
 });
 
-interface Ran {
+interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function runExport(tenant: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
+async function runExport(tenant: ManagedSandboxTenant, ...args: string[]): Promise<CommandResult> {
   return await runCommand(tenant, "--to", directory, ...args);
 }
 
-async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]): Promise<Ran> {
+async function runCommand({ sandbox }: ManagedSandboxTenant, ...args: string[]): Promise<CommandResult> {
   const child = spawn(process.execPath, [COMMAND, "export", ...args], {
     env: {
       ...process.env,

@@ -2,12 +2,12 @@ import type { dynamic } from "@pulumi/pulumi";
 import { readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
-import type { Served, ServesRuns } from "../../support/managed-resource";
+import type { ResourceCalls, RunServer } from "../../support/managed-resource";
 import { RunProvider } from "../../support/model/in-process-stack";
 import { InitFailed, type ResourceProperties } from "../../support/provider-call";
 
 /** Serves a managed resource in this process as a run's provider process does, for many runs. */
-export class InProcessProvider implements ServesRuns, AsyncDisposable {
+export class InProcessProvider implements RunServer, AsyncDisposable {
   readonly printed: string[] = [];
   readonly #provider: RunProvider;
 
@@ -20,7 +20,7 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
     throw new Error("a run has a provider of its own");
   }
 
-  getResource(handler: HandlerName, name = "one"): Served {
+  getResource(handler: HandlerName, name = "one"): ResourceCalls {
     const resourceProvider = this.#provider.of(handler);
     return {
       async check(news, olds = {}) {

@@ -15,18 +15,18 @@ import {
   readGitLabJobs,
   readGitLabPipeline,
   readWorkflow,
-  type Step,
   WORKFLOWS,
   type WorkflowJob,
+  type WorkflowStep,
 } from "../../support/pipeline-files";
 import { createTestDirectory } from "../../support/test-directory";
 
 const listJobs = (name: (typeof WORKFLOWS)[number]): [string, WorkflowJob][] =>
   Object.entries(readWorkflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
 const jobs = WORKFLOWS.flatMap(listJobs);
-const steps: [string, Step][] = [
-  ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, Step] => [job, step])),
-  ...getPreparationSteps().map((step): [string, Step] => ["prepare", step]),
+const steps: [string, WorkflowStep][] = [
+  ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, WorkflowStep] => [job, step])),
+  ...getPreparationSteps().map((step): [string, WorkflowStep] => ["prepare", step]),
 ];
 const scripts: [string, string][] = [
   ...steps.flatMap(([job, { name, run }]): [string, string][] => (run === undefined ? [] : [[`${job}: ${name}`, run]])),

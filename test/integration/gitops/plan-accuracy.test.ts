@@ -13,7 +13,7 @@ import { readObservedState } from "../../../provider/plan/observed-state";
 import type { Plan, PlanChange, PlanEntryState } from "../../../provider/plan/plan";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
+import { ManagedResource, type RunServer, type UpResult } from "../../support/managed-resource";
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
 import { formatEntryKey } from "../../support/model/program";
@@ -40,7 +40,7 @@ const SEED = { seed: 20_261_121 };
 /** Successive dates, so that entries with an expiry date expire in between. */
 const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
 
-interface Chapter {
+interface PlanChapter {
   /** Whether the stack is refreshed before the console is used. */
   readonly refreshes: boolean;
   readonly console: readonly ConsoleEdit[];
@@ -51,7 +51,7 @@ interface Chapter {
   readonly overtaken: number | undefined;
 }
 
-const aStory: fc.Arbitrary<readonly Chapter[]> = fc
+const aStory: fc.Arbitrary<readonly PlanChapter[]> = fc
   .tuple(
     ...DAYS.map((_, at) =>
       fc.record({
@@ -65,7 +65,7 @@ const aStory: fc.Arbitrary<readonly Chapter[]> = fc
   )
   .map((chapters) => chapters);
 
-const QUIET: Chapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
+const QUIET: PlanChapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
 
 const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", comment = ""): SettingsEdit => ({
   edit: "entry",
@@ -81,7 +81,7 @@ const buildEntryEdit = (list: "allow" | "deny", scope: "global" | "graymail", co
 });
 
 /** Stories that random generation rarely produces. */
-const SELDOM: readonly (readonly Chapter[])[] = [
+const SELDOM: readonly (readonly PlanChapter[])[] = [
   // Two scopes of a value move to the other list, and an entry that the state doesn't know conflicts with them.
   [
     { ...QUIET, settings: [buildEntryEdit("deny", "global")] },
@@ -105,11 +105,12 @@ const SELDOM: readonly (readonly Chapter[])[] = [
   ],
 ];
 
-type Begin = (company: Company, environment: Record<string, string>) => Promise<ServesRuns & AsyncDisposable>;
+type StartProvider = (company: Company, environment: Record<string, string>) => Promise<RunServer & AsyncDisposable>;
 
-const createInProcessProvider: Begin = async (company, environment) => new InProcessProvider(company, environment);
+const createInProcessProvider: StartProvider = async (company, environment) =>
+  new InProcessProvider(company, environment);
 
-const startOwnProvider: Begin = async ({ url, apiKey }, environment) =>
+const startOwnProvider: StartProvider = async ({ url, apiKey }, environment) =>
   await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
   });
@@ -155,7 +156,7 @@ it.each([
   },
 );
 
-async function playChapters(story: readonly Chapter[], company: Company, begin: Begin): Promise<void> {
+async function playChapters(story: readonly PlanChapter[], company: Company, begin: StartProvider): Promise<void> {
   using directory = createTestDirectory({});
   const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
   const scene = new Scene(company, client, directory, begin);
@@ -170,8 +171,8 @@ async function playChapters(story: readonly Chapter[], company: Company, begin: 
 
 /** The handlers of both lists, by the kind of a planned change. */
 const HANDLERS = { entry: "allowDenyList", vip: "vipList" } as const;
-type Kind = keyof typeof HANDLERS;
-const KINDS: readonly Kind[] = ["entry", "vip"];
+type ListKind = keyof typeof HANDLERS;
+const KINDS: readonly ListKind[] = ["entry", "vip"];
 
 /** A stack with a `TenantSettings` and its company. */
 class Scene {
@@ -179,22 +180,22 @@ class Scene {
   readonly #company: Company;
   readonly #client: SettingsClient;
   readonly #directory: TestDirectory;
-  readonly #begin: Begin;
-  readonly #run: { provider: ServesRuns };
-  readonly #lists: Readonly<Record<Kind, ManagedResource>>;
+  readonly #begin: StartProvider;
+  readonly #run: { provider: RunServer };
+  readonly #lists: Readonly<Record<ListKind, ManagedResource>>;
   #declared: DeclaredSettings = NOTHING_DECLARED;
 
-  constructor(company: Company, client: SettingsClient, directory: TestDirectory, begin: Begin) {
+  constructor(company: Company, client: SettingsClient, directory: TestDirectory, begin: StartProvider) {
     this.#company = company;
     this.#client = client;
     this.#directory = directory;
     this.#begin = begin;
-    this.#run = { provider: undefined as unknown as ServesRuns };
-    const createManagedList = (kind: Kind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
+    this.#run = { provider: undefined as unknown as RunServer };
+    const createManagedList = (kind: ListKind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
     this.#lists = { entry: createManagedList("entry"), vip: createManagedList("vip") };
   }
 
-  async play({ refreshes, console, settings, isHeld, overtaken }: Chapter, today: string): Promise<void> {
+  async play({ refreshes, console, settings, isHeld, overtaken }: PlanChapter, today: string): Promise<void> {
     if (refreshes) await this.#refresh();
     for (const edit of console) this.log.push(await performConsoleEdit(this.#company, edit));
     this.#declared = settings.reduce(applyEdit, this.#declared);
@@ -215,7 +216,7 @@ class Scene {
   }
 
   /** Asserts that the plan contains exactly the changes that were made, or the reasons why they weren't. */
-  #compare({ changes, blockers }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
+  #compare({ changes, blockers }: Plan, ups: Readonly<Record<ListKind, UpResult>>, done: readonly string[]): void {
     const planned: string[] = [];
     for (const kind of KINDS) {
       const { outcome, failures, reasons } = ups[kind];
@@ -351,7 +352,7 @@ class Scene {
 
   /** Returns the lists in the state, as they would be read from an exported stack. */
   #known(): StackLists {
-    const getStackList = (kind: Kind, property: string): StackList => {
+    const getStackList = (kind: ListKind, property: string): StackList => {
       const { properties, inputs } = this.#lists[kind];
       const { confirmRemovals } = inputs as { confirmRemovals?: number };
       return {
@@ -365,7 +366,7 @@ class Scene {
   }
 
   /** Runs `pulumi up --refresh`. If a plan is given, it is enforced through the environment. */
-  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<Kind, Up>>> {
+  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<ListKind, UpResult>>> {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
       environment["EMAIL_SECURITY_PLAN"] = this.#directory.at("plan.json");

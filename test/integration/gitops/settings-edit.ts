@@ -11,20 +11,20 @@ export interface DeclaredSettings {
   readonly lists: { readonly entries: ListOptions; readonly vips: ListOptions };
 }
 
-interface Written {
+interface ElementText {
   readonly comment: string;
   readonly expires: string | undefined;
   readonly spelling: number;
 }
 
-interface WrittenEntry extends Written {
+interface WrittenEntry extends ElementText {
   readonly value: string;
   readonly scope: Scope;
   readonly list: EntryListName;
   readonly acceptRisk: string | undefined;
 }
 
-interface WrittenVip extends Written {
+interface WrittenVip extends ElementText {
   readonly email: string;
 }
 
@@ -78,7 +78,7 @@ export function applyEdit(before: DeclaredSettings, edit: SettingsEdit): Declare
  * declared value.
  */
 export function formatSettings({ entries, vips, lists }: DeclaredSettings, today: string): string {
-  const isCurrent = ({ expires }: Written): boolean => expires === undefined || expires >= today;
+  const isCurrent = ({ expires }: ElementText): boolean => expires === undefined || expires >= today;
   const current = [...entries, ...vips].filter(isCurrent);
   const targets = {
     entries: current.flatMap((one) => ("value" in one ? [{ value: one.value, list: one.list }] : [])),
@@ -96,7 +96,7 @@ export function formatSettings({ entries, vips, lists }: DeclaredSettings, today
       protect: protect.filter(matchesDeclared),
     };
   };
-  const formatMetadata = ({ comment, expires }: Written): object => ({
+  const formatMetadata = ({ comment, expires }: ElementText): object => ({
     ...(comment === "" ? {} : { comment }),
     ...(expires === undefined ? {} : { expires }),
   });
@@ -133,7 +133,7 @@ export function listDeclaredKeys({ entries, vips }: DeclaredSettings, today: str
   ];
 }
 
-function isCurrentOn({ expires }: Written, today: string): boolean {
+function isCurrentOn({ expires }: ElementText, today: string): boolean {
   return expires === undefined || expires >= today;
 }
 

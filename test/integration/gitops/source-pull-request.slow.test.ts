@@ -20,7 +20,7 @@ const formatDenies = (...values: string[]): string =>
   `version: 1\ndeny:\n${values.map((value) => `  - value: ${value}\n`).join("")}`;
 
 /** A repository on GitHub, with a clone, a branch of its own files and `gh`. */
-class Project implements Disposable {
+class ProposalProject implements Disposable {
   readonly repository: SettingsRepository;
   readonly remote: TestDirectory;
   readonly #host: TestDirectory;
@@ -95,7 +95,7 @@ class Project implements Disposable {
 }
 
 it("proposes a new file without touching the working tree, index and branches", async () => {
-  using project = new Project({ "notes.md": "one\n" }).installGh();
+  using project = new ProposalProject({ "notes.md": "one\n" }).installGh();
   const { repository } = project;
   repository.write("notes.md", "two\n");
   repository.write("staged.md", "staged\n");
@@ -118,7 +118,7 @@ it("proposes a new file without touching the working tree, index and branches", 
 });
 
 it("pushes nothing for a content that is proposed already", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   const tip = project.runRemoteGit("rev-parse", BRANCH);
   project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
@@ -129,7 +129,7 @@ it("pushes nothing for a content that is proposed already", async () => {
 });
 
 it("rebuilds the branch on the current base branch, and updates the pull request", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
   const result = await project.propose(formatDenies("bad.example", "evil.example"), "2 entries are added.");
@@ -141,7 +141,7 @@ it("rebuilds the branch on the current base branch, and updates the pull request
 });
 
 it("rebuilds the branch if the base branch has another version of the file", async () => {
-  using project = new Project({ [PATH]: formatDenies("a.example") }).installGh();
+  using project = new ProposalProject({ [PATH]: formatDenies("a.example") }).installGh();
   await project.propose(formatDenies("a.example", "b.example"));
   project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("b.example")));
   expect((await project.propose(formatDenies("a.example", "b.example"))).update).toEqual({ state: "pushed" });
@@ -149,7 +149,7 @@ it("rebuilds the branch if the base branch has another version of the file", asy
 });
 
 it("starts from scratch after a squash merge that left the branch", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("a.example"));
   project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("a.example")));
   expect((await project.propose(formatDenies("a.example", "b.example"))).update).toEqual({ state: "pushed" });
@@ -157,7 +157,7 @@ it("starts from scratch after a squash merge that left the branch", async () => 
 });
 
 it("keeps the commits of people, and adds one of its own", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   project.commitAsPerson(BRANCH, (clone) => clone.write("settings/acme.yaml", `${DECLARING}# reviewed\n`));
   const result = await project.propose(formatDenies("bad.example", "evil.example"));
@@ -169,7 +169,7 @@ it("keeps the commits of people, and adds one of its own", async () => {
 
 it("keeps the lines that a person removed from the proposed file", async () => {
   const values = Array.from({ length: 9 }, (_, index) => `v${index}.example`);
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies(...values));
   project.commitAsPerson(BRANCH, (clone) => clone.write(PATH, formatDenies(...values.slice(1))));
   expect((await project.propose(formatDenies(...values, "w.example"))).update).toEqual({ state: "added", others: 1 });
@@ -178,7 +178,7 @@ it("keeps the lines that a person removed from the proposed file", async () => {
 });
 
 it("changes nothing if a person changed the same lines", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"), "first");
   project.commitAsPerson(BRANCH, (clone) => clone.write(PATH, formatDenies("other.example")));
   const tip = project.runRemoteGit("rev-parse", BRANCH);
@@ -192,7 +192,7 @@ it("changes nothing if a person changed the same lines", async () => {
 });
 
 it.each(["the proposed file", "another file"])("keeps a commit that a person amended in %s", async (what) => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   const path = what === "another file" ? "other.md" : PATH;
   project.commitAsPerson(BRANCH, (clone) => clone.write(path, formatDenies("amended.example")), "--amend", "--no-edit");
@@ -205,7 +205,7 @@ it.each(["the proposed file", "another file"])("keeps a commit that a person ame
 });
 
 it("doesn't overwrite a push that arrives after it read the branch", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   project.commitAsPerson(BRANCH, (clone) => clone.write("other.md", "x\n"));
@@ -216,7 +216,7 @@ it("doesn't overwrite a push that arrives after it read the branch", async () =>
 });
 
 it("doesn't overwrite a branch that is created after it read the remote", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   project.runRemoteGit("branch", BRANCH, "main");
   await expect(project.submit(branches, formatDenies("bad.example"))).rejects.toThrow("in the meantime");
@@ -224,7 +224,7 @@ it("doesn't overwrite a branch that is created after it read the remote", async 
 });
 
 it("notes on an open pull request that nothing is left of it", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   project.commitAsPerson("main", (clone) => clone.write(PATH, formatDenies("evil.example")));
   const result = await project.propose(formatDenies("evil.example"));
@@ -237,7 +237,7 @@ it("notes on an open pull request that nothing is left of it", async () => {
 });
 
 it("opens another pull request after a person closed one", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   await project.propose(formatDenies("evil.example"));
   const gh = project.installTool(
     "gh",
@@ -253,14 +253,14 @@ it("opens another pull request after a person closed one", async () => {
 });
 
 it("doesn't take a pull request from a fork for its own", async () => {
-  using project = new Project();
+  using project = new ProposalProject();
   const fork = JSON.stringify([{ number: 3, url: "https://github.com/x/3", body: "", isCrossRepository: true }]);
   project.installTool("gh", `[ "$2" = list ] && echo '${fork}' || echo https://github.com/acme/email-security/pull/4`);
   expect((await project.propose(formatDenies("bad.example"))).pullRequest?.action).toBe("opened");
 });
 
 it("says where a person opens it if the host's program fails", async () => {
-  using project = new Project();
+  using project = new ProposalProject();
   project.installTool("gh", "echo not logged in >&2; exit 4");
   const result = await project.propose(formatDenies("bad.example"));
   expect(describeProposal(result)).toEqual([
@@ -271,7 +271,7 @@ it("says where a person opens it if the host's program fails", async () => {
 });
 
 it("opens and updates a merge request on GitLab", async () => {
-  using project = new Project({}, "git@gitlab.acme.example:mail/settings.git");
+  using project = new ProposalProject({}, "git@gitlab.acme.example:mail/settings.git");
   const url = "https://gitlab.acme.example/mail/settings/-/merge_requests/7";
   const glab = project.installTool(
     "glab",
@@ -288,7 +288,7 @@ it("opens and updates a merge request on GitLab", async () => {
 });
 
 it("works in a shallow clone with a detached HEAD", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   project.commitAsPerson("main", (clone) => clone.write("other.md", "x\n"));
   const proposeFromClone = async (text: string): Promise<ProposalResult> => {
     using clone = createTestDirectory({});
@@ -312,7 +312,7 @@ it("works in a shallow clone with a detached HEAD", async () => {
 });
 
 it("leaves nothing behind when a hook rejects the push", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   project.repository.writeScript(".git/hooks/pre-push", "echo not today >&2; exit 1");
   await expect(project.propose(formatDenies("a.example"))).rejects.toThrow("not today");
   expect(project.repository.git("status", "--porcelain")).toBe("");
@@ -322,7 +322,7 @@ it("leaves nothing behind when a hook rejects the push", async () => {
 });
 
 it("rejects a settings file that differs from the base branch", async () => {
-  using project = new Project().installGh();
+  using project = new ProposalProject().installGh();
   const branches = await SourceBranches.fetch(project.repository.path, [FILE]);
   await branches.assertSameAsBase(["settings/acme.yaml", PATH]);
   project.repository.write("settings/acme.yaml", `${DECLARING}# mine\n`);

@@ -24,13 +24,13 @@ ${rows.join("")}</svg>
 `;
 }
 
-interface Style {
+interface TextStyle {
   readonly bold?: boolean;
   readonly dim?: boolean;
   readonly color?: string | undefined;
 }
 
-const PLAIN: Style = {};
+const PLAIN: TextStyle = {};
 // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
 const SGR = /\u001b\[(\d+)m/g;
 const COLORS: Readonly<Record<string, string>> = { 31: "red", 32: "green", 33: "yellow", 36: "cyan" };
@@ -40,7 +40,7 @@ const CHARACTER = 8.43;
 const LINE = 20;
 const MARGIN = 16;
 
-function renderSpans(line: string, before: Style): [spans: string, after: Style] {
+function renderSpans(line: string, before: TextStyle): [spans: string, after: TextStyle] {
   let style = before;
   let spans = "";
   // Text and escape codes alternate.
@@ -51,7 +51,7 @@ function renderSpans(line: string, before: Style): [spans: string, after: Style]
   return [spans, style];
 }
 
-function applyStyleCode(code: string, style: Style): Style {
+function applyStyleCode(code: string, style: TextStyle): TextStyle {
   if (code === "0") return PLAIN;
   if (code === "1") return { ...style, bold: true };
   if (code === "2") return { ...style, dim: true };
@@ -62,7 +62,7 @@ function applyStyleCode(code: string, style: Style): Style {
   return { ...style, color };
 }
 
-function renderSpan(text: string, { bold, dim, color }: Style): string {
+function renderSpan(text: string, { bold, dim, color }: TextStyle): string {
   const names = [bold && "bold", dim && "dim", color].filter(Boolean).join(" ");
   return names === "" ? escapeXml(text) : `<tspan class="${names}">${escapeXml(text)}</tspan>`;
 }

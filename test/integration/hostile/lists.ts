@@ -42,7 +42,7 @@ const ITERATORS = [
   "metrics.iterateThreatsOverTime",
 ];
 
-export interface Endless {
+export interface EndlessList {
   readonly name: string;
   readonly perPage: number;
   readonly text?: string;
@@ -51,7 +51,7 @@ export interface Endless {
   readonly bound: string;
   readonly mostRequests: number;
 }
-export const ENDLESS: readonly Endless[] = [
+export const ENDLESS: readonly EndlessList[] = [
   {
     name: "ever new items, and no total",
     perPage: 10_000,
@@ -78,7 +78,7 @@ export const ENDLESS: readonly Endless[] = [
   },
 ];
 
-export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: Endless): Promise<void> {
+export async function isGivenUp({ perPage, text = "", total, calls, bound, mostRequests }: EndlessList): Promise<void> {
   await using service = await RecordingService.start((request, response) => {
     answerPage(request, response, buildItems(request, parsePageNumber(request) * perPage, perPage, text), total);
   });

@@ -41,7 +41,7 @@ async function writeAuthorities(...certificates: Certificate[]): Promise<string>
   return file;
 }
 
-interface Setting {
+interface NetworkSetup {
   readonly proxy?: Omit<ProxyOptions, "to">;
   readonly service?: Certificate;
   readonly environment: (at: { proxy: string; port: number }) => Record<string, string>;
@@ -49,7 +49,7 @@ interface Setting {
 }
 
 /** Starts a service that has no VIPs and accepts none, behind a company's proxy. */
-async function startCompany({ proxy: options, service: certificate = ofService, environment }: Setting) {
+async function startCompany({ proxy: options, service: certificate = ofService, environment }: NetworkSetup) {
   const service = await RecordingService.start(
     (request, response, index) =>
       request.method === "GET"
@@ -74,7 +74,7 @@ async function startCompany({ proxy: options, service: certificate = ofService, 
 }
 
 /** Looks up a VIP and then adds one in a provider process. Returns the observed requests and messages. */
-async function observeProviderProcess(setting: Setting) {
+async function observeProviderProcess(setting: NetworkSetup) {
   await using company = await startCompany(setting);
   const { trusted = [] } = setting;
   await using provider = await ProviderProcess.start({
@@ -93,7 +93,7 @@ async function observeProviderProcess(setting: Setting) {
 }
 
 /** Adds a VIP with a client alone. Returns the same observations. */
-async function observeClient(setting: Setting) {
+async function observeClient(setting: NetworkSetup) {
   await using company = await startCompany(setting);
   for (const [name, value] of Object.entries(company.environment)) vi.stubEnv(name, value);
   setDefaultCACertificates([...usualAuthorities, ...(setting.trusted ?? []).map(({ cert }) => cert)]);
@@ -104,9 +104,9 @@ async function observeClient(setting: Setting) {
   return summarizeObservations(company, { message: (thrown as Error).message, all });
 }
 
-type Company = Awaited<ReturnType<typeof startCompany>>;
+type CompanyNetwork = Awaited<ReturnType<typeof startCompany>>;
 
-function summarizeObservations({ proxy, service }: Company, { message, all }: { message: string; all: string }) {
+function summarizeObservations({ proxy, service }: CompanyNetwork, { message, all }: { message: string; all: string }) {
   for (const secret of [KEY, PASSWORD, btoa(`user:${PASSWORD}`)]) expect(all).not.toContain(secret);
   expect(proxy.heard).not.toContain(KEY);
   return {
@@ -123,7 +123,7 @@ const WORKS = {
 };
 
 describe("company proxy and private certificate authority", () => {
-  test.for<[string, Setting, string[]]>([
+  test.for<[string, NetworkSetup, string[]]>([
     [
       "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
       { trusted: [ofService], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
@@ -173,7 +173,7 @@ describe("company proxy and private certificate authority", () => {
     expect(await observeProviderProcess(setting)).toEqual({ ...WORKS, asked: proxyRequests });
   });
 
-  const refused: [string, Setting, string[], string[]][] = [
+  const refused: [string, NetworkSetup, string[], string[]][] = [
     [
       "a service that nobody vouches for",
       {
@@ -234,7 +234,7 @@ describe("company proxy and private certificate authority", () => {
       [],
       ["the proxy http://localhost:1", "connect ECONNREFUSED"],
     ],
-    ...[403, 407, 502].map((refusal): [string, Setting, string[], string[]] => [
+    ...[403, 407, 502].map((refusal): [string, NetworkSetup, string[], string[]] => [
       `a proxy that answers ${refusal}`,
       {
         trusted: [ofService],
@@ -248,7 +248,7 @@ describe("company proxy and private certificate authority", () => {
   const byWhoTrustsAnybody = refused
     .filter(([, , , reasons]) => reasons.includes("NODE_EXTRA_CA_CERTS"))
     .map(([name, setting, ...rest]): (typeof refused)[number] => {
-      const buildUncheckedEnvironment: Setting["environment"] = (ports) => ({
+      const buildUncheckedEnvironment: NetworkSetup["environment"] = (ports) => ({
         ...setting.environment(ports),
         NODE_TLS_REJECT_UNAUTHORIZED: "0",
       });

@@ -6,7 +6,7 @@ import { readRequestText } from "../../support/request-text";
 import { getRejection } from "../client/service";
 import { writeFlood } from "./hostile-service";
 
-interface Row {
+interface HostileRow {
   id: string;
   list: string;
   entry_type: string;
@@ -15,7 +15,7 @@ interface Row {
   comment: string;
 }
 
-interface Vip {
+interface HostileVip {
   email: string;
   comment: string;
   source: string;
@@ -23,7 +23,7 @@ interface Vip {
 }
 
 /** Writes the response to a list request, given the rows and the requested page. */
-type Telling = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
+type ListResponder = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
 
 const respondWithResults = (response: ServerResponse, status: number, results: unknown): void => {
   response.writeHead(status, { "content-type": "application/json" });
@@ -31,7 +31,7 @@ const respondWithResults = (response: ServerResponse, status: number, results: u
 };
 
 const createPagedAnswer =
-  (size: number): Telling =>
+  (size: number): ListResponder =>
   (rows, page, response) =>
     respondWithResults(response, 200, {
       items: rows.slice((page - 1) * size, page * size),
@@ -43,27 +43,27 @@ const createPagedAnswer =
 const honestly = createPagedAnswer(200);
 
 const withTotal =
-  (total: number | string): Telling =>
+  (total: number | string): ListResponder =>
   (rows, page, response) =>
     respondWithResults(response, 200, { items: page === 1 ? rows : [], page, page_size: 200, total });
 
 const createTextAnswer =
-  (body: string): Telling =>
+  (body: string): ListResponder =>
   (_rows, _page, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end(body);
   };
 
 /** A tenant that handles writes correctly, but responds to list requests arbitrarily. */
 class HostileTenant implements AsyncDisposable {
-  readonly entries: Row[] = [];
-  readonly vips: Vip[] = [];
+  readonly entries: HostileRow[] = [];
+  readonly vips: HostileVip[] = [];
   /** The write requests, such as `DELETE /…`, with their paths as sent. */
   readonly writes: string[] = [];
   reads = 0;
-  telling: Telling = honestly;
+  telling: ListResponder = honestly;
   nextId: () => string = () => `e-${this.entries.length + 1}`;
   /** Returns the response to an entry's creation. Default: the new entry. */
-  created: (() => Row) | undefined;
+  created: (() => HostileRow) | undefined;
   readonly provider: ProviderProcess;
   readonly #server;
 
@@ -123,7 +123,7 @@ class HostileTenant implements AsyncDisposable {
         respondWithResults(response, 201, this.created());
         return;
       }
-      const row = { comment: "", verdict_scope: "global", ...body, id: this.nextId() } as unknown as Row;
+      const row = { comment: "", verdict_scope: "global", ...body, id: this.nextId() } as unknown as HostileRow;
       this.entries.push(row);
       respondWithResults(response, 201, row);
       return;
@@ -175,7 +175,7 @@ async function declareAll(provider: ProviderProcess) {
 }
 
 /** List responses that can't be trusted. */
-const LIES: readonly [string, Telling, RegExp][] = [
+const LIES: readonly [string, ListResponder, RegExp][] = [
   ["a total that is too high", withTotal(1_000), /could not be read consistently/],
   ["a total that is too low", withTotal(1), /could not be read consistently/],
   ["a negative total", withTotal(-1), /doesn't match the reference: results\.total/],
@@ -221,7 +221,7 @@ const LIES: readonly [string, Telling, RegExp][] = [
 describe("unreliable read of a list", () => {
   let tenant: HostileTenant;
   let made: Awaited<ReturnType<typeof declareAll>>;
-  let before: { entries: Row[]; vips: Vip[] };
+  let before: { entries: HostileRow[]; vips: HostileVip[] };
   beforeAll(async () => {
     tenant = await HostileTenant.start();
     made = await declareAll(tenant.provider);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { API_KEY, BenchService, mailboxOf } from "../../bench/service";
+import { API_KEY, BenchService, formatMailbox } from "../../bench/service";
 import { InProcessStack } from "../../support/model/in-process-stack";
 import type { Declaration } from "../../support/model/program";
 import { getTimeLimit, selectSize } from "../../support/scale";
@@ -119,7 +119,7 @@ function buildRoundProgram(round: number): Declaration[] {
   const members = Object.fromEntries(
     Array.from({ length: VIPS }, (_, at) => {
       const isChanged = round > 0 && at < VIPS_EACH;
-      return [mailboxOf(firstVip + at), isChanged ? `seen in round ${round}` : "Board"];
+      return [formatMailbox(firstVip + at), isChanged ? `seen in round ${round}` : "Board"];
     }),
   );
   const limits = { maxRemovalFraction: 1 };

@@ -17,14 +17,18 @@ interface QueryOptions {
   readonly from?: string;
 }
 
-interface Page {
+interface ListedPage {
   readonly ids: string[];
   readonly names: string[];
   readonly isComputed: boolean;
   readonly next: string | undefined;
 }
 
-async function listResources({ client }: ProviderProcess, kind: string, options: QueryOptions = {}): Promise<Page> {
+async function listResources(
+  { client }: ProviderProcess,
+  kind: string,
+  options: QueryOptions = {},
+): Promise<ListedPage> {
   const { query = {}, limit = 0, pageSize = 0, from = "" } = options;
   const request = new messages.ListRequest();
   request.setToken(`email-security:index:${kind}`);
@@ -94,14 +98,14 @@ it("returns pages of the requested size up to the limit", async () => {
   const pages: string[][] = [];
   let from: string | undefined = "";
   while (from !== undefined) {
-    const page: Page = await listResources(provider, "AllowDenyEntry", { limit: 5, pageSize: 2, from });
+    const page: ListedPage = await listResources(provider, "AllowDenyEntry", { limit: 5, pageSize: 2, from });
     pages.push(page.ids);
     from = page.next;
   }
   expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4, 5)]);
   const more: string[] = [];
   for (from = ""; from !== undefined; ) {
-    const page: Page = await listResources(provider, "AllowDenyEntry", { pageSize: 3, from });
+    const page: ListedPage = await listResources(provider, "AllowDenyEntry", { pageSize: 3, from });
     expect(page.ids.length).toBeLessThanOrEqual(3);
     more.push(...page.ids);
     from = page.next;

@@ -14,7 +14,7 @@ const LENA = "lena.hartmann@acme.example";
 const getHost = () => new URL(tenant().sandbox.url).host;
 const PREVIEW = { preview: true };
 
-interface Case {
+interface PreviewCase {
   readonly what: string;
   readonly kind: HandlerName;
   readonly inputs: ResourceProperties;
@@ -32,7 +32,7 @@ const ALL_OF_ENTRY = {
   adopt: true,
   entryType: "domain",
 };
-const CASES: readonly Case[] = [
+const CASES: readonly PreviewCase[] = [
   {
     what: "an entry with what it needs",
     kind: "allowDenyEntry",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LiteralEntry, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
-import { ManagedResource, type Up } from "../../support/managed-resource";
+import { ManagedResource, type UpResult } from "../../support/managed-resource";
 
 /*
  * A person changes the scope of a row that a list manages. The scope is part of an entry's key, so the row has another
@@ -11,11 +11,11 @@ const VALUE = "partner.example";
 const ALLOW = "allow (risk accepted: a partner): INC-7";
 const MODES = ["additive", "exclusive"] as const;
 
-interface Setting extends AsyncDisposable {
+interface ScopedList extends AsyncDisposable {
   readonly tenant: LiteralTenant;
-  readonly up: (entries: Record<string, string>) => Promise<Up>;
+  readonly up: (entries: Record<string, string>) => Promise<UpResult>;
   readonly refresh: () => Promise<string>;
-  readonly destroy: () => Promise<Up>;
+  readonly destroy: () => Promise<UpResult>;
   /** The list's entries in state. */
   readonly known: () => unknown;
   /** The rows of the value: `ID allow global INC-7`. */
@@ -24,7 +24,7 @@ interface Setting extends AsyncDisposable {
 }
 
 /** Applies a list with these entries, next to an entry that never changes. */
-async function applyList(mode: string, entries: Record<string, string>, allowsDuplicates = true): Promise<Setting> {
+async function applyList(mode: string, entries: Record<string, string>, allowsDuplicates = true): Promise<ScopedList> {
   const tenant = await startLiteralTenant({ allowsDuplicates });
   const list = new ManagedResource(tenant, "allowDenyList");
   const updateList = (declared: Record<string, string>) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { ManagedResource, type Up } from "../../support/managed-resource";
+import { ManagedResource, type UpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 import { formatSubjectRows } from "../../support/tenant-content";
@@ -11,19 +11,19 @@ import { formatSubjectRows } from "../../support/tenant-content";
  * row holds our change, the colleague's action and the combined result.
  */
 
-interface Row {
+interface ConsoleScenario {
   readonly colleague: string;
-  readonly acts: Act;
+  readonly acts: ConsoleAction;
   /** The outcome of our run, and its message. */
-  readonly outcome: Up["outcome"];
+  readonly outcome: UpResult["outcome"];
   readonly messagePattern?: RegExp;
   /** The tenant's rows for the subject afterwards. */
   readonly holds: string;
   /** The outcome of a further `up`. Default: the same failure, or no changes. */
-  readonly next?: { readonly outcome: Up["outcome"]; readonly holds: string };
+  readonly next?: { readonly outcome: UpResult["outcome"]; readonly holds: string };
 }
 
-interface Case {
+interface KindCase {
   readonly kind: HandlerName;
   /** The declaration of an earlier run. */
   readonly before?: (subject: string) => ResourceProperties;
@@ -31,11 +31,15 @@ interface Case {
   readonly args?: (subject: string) => ResourceProperties;
   /** Matches the write that is held. */
   readonly held: (request: ServiceRequest) => boolean;
-  readonly rows: readonly Row[];
+  readonly rows: readonly ConsoleScenario[];
 }
 
 /** A colleague's action on a value or a mailbox, whose entry may exist. */
-type Act = (colleague: { tenant: ManagedSandboxTenant; subject: string; id: string | undefined }) => Promise<unknown>;
+type ConsoleAction = (colleague: {
+  tenant: ManagedSandboxTenant;
+  subject: string;
+  id: string | undefined;
+}) => Promise<unknown>;
 
 const buildEvilEntry = (more: ResourceProperties) => (value: string) => ({
   list: "deny",
@@ -61,30 +65,31 @@ const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && pat
 const isVipRemove = ({ path }: ServiceRequest) => path.endsWith("/remove");
 
 const createChangeAct =
-  (change: ResourceProperties): Act =>
+  (change: ResourceProperties): ConsoleAction =>
   ({ tenant, id }) =>
     tenant.console("PATCH", `/allow_deny_entries/${id}`, change);
 const edits = createChangeAct({ comment: "theirs" });
 const moves = createChangeAct({ list: "allow" });
-const deleteRow: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
+const deleteRow: ConsoleAction = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
 const createAdditionAct =
-  (more: ResourceProperties): Act =>
+  (more: ResourceProperties): ConsoleAction =>
   ({ tenant, subject }) =>
     tenant.console("POST", "/allow_deny_entries", { ...buildEvilEntry(more)(subject), entry_type: "domain" });
-const recreateRow: Act = async (colleague) => {
+const recreateRow: ConsoleAction = async (colleague) => {
   await deleteRow(colleague);
   await createAdditionAct({ comment: "theirs" })(colleague);
 };
 
 const createVipAdditionAct =
-  (comment: string): Act =>
+  (comment: string): ConsoleAction =>
   ({ tenant, subject }) =>
     tenant.console("POST", "/vip_employees", { emails: [subject], comment });
-const editVip: Act = ({ tenant, subject }) =>
+const editVip: ConsoleAction = ({ tenant, subject }) =>
   tenant.console("PATCH", "/vip_employees", { email: subject, comment: "theirs" });
-const removeVip: Act = ({ tenant, subject }) => tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
+const removeVip: ConsoleAction = ({ tenant, subject }) =>
+  tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
 
-const entryCases: Record<string, Case> = {
+const entryCases: Record<string, KindCase> = {
   "an entry is created": {
     kind: "allowDenyEntry",
     args: buildEvilEntry({}),
@@ -175,7 +180,7 @@ const entryCases: Record<string, Case> = {
   },
 };
 
-const listCases: Record<string, Case> = {
+const listCases: Record<string, KindCase> = {
   "a list's entry is created": {
     kind: "allowDenyList",
     args: buildEntriesArguments("deny: ours"),
@@ -227,7 +232,7 @@ const listCases: Record<string, Case> = {
   },
 };
 
-const vipCases: Record<string, Case> = {
+const vipCases: Record<string, KindCase> = {
   "a VIP is added": {
     kind: "vipEmployee",
     args: buildVipArguments("ours"),
@@ -298,7 +303,10 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
   });
 
 let tenant: ManagedSandboxTenant;
-const ran = new Map<string, { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }>();
+const ran = new Map<
+  string,
+  { run: UpResult; held: string; isHeld: boolean; next: UpResult | undefined; after: string }
+>();
 
 beforeAll(async () => {
   let held: ((request: ServiceRequest) => Promise<void>) | undefined;
@@ -340,7 +348,7 @@ beforeAll(async () => {
   );
   for (const [at, { subject }] of rows.entries()) {
     ran.set(subject, {
-      run: runs[at] as Up,
+      run: runs[at] as UpResult,
       held: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],

@@ -7,7 +7,7 @@ import { ManagedResource } from "../../support/managed-resource";
  * implies, so an allow of another type still contradicts the deny of the same value.
  */
 
-type Kind = "allowDenyEntry" | "allowDenyList";
+type EntryHandler = "allowDenyEntry" | "allowDenyList";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
 const MAILBOX = "billing@evil.example";
@@ -20,7 +20,7 @@ const ROWS = [
 ] as const;
 
 function buildEntryArguments(
-  kind: Kind,
+  kind: EntryHandler,
   list: "allow" | "deny",
   value: string,
   more: object = {},

@@ -12,13 +12,13 @@ const deny = { list: "deny", value: VALUE };
 const allow = { list: "allow", value: VALUE, acceptRisk: "a partner" };
 const ALLOW = "allow (risk accepted: a partner)";
 
-type Kind = "allowDenyEntry" | "allowDenyList";
+type EntryHandler = "allowDenyEntry" | "allowDenyList";
 const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
 
 /**
  * Returns the arguments of a resource of this kind: the value on a list, and for a list resource a second value too.
  */
-function buildArguments(kind: Kind, list: "allow" | "deny", more: object = {}): Record<string, unknown> {
+function buildArguments(kind: EntryHandler, list: "allow" | "deny", more: object = {}): Record<string, unknown> {
   if (kind === "allowDenyEntry") return { ...(list === "allow" ? allow : deny), ...more };
   return { entries: { [VALUE]: list === "allow" ? ALLOW : "deny", "other.example": "deny" }, ...more };
 }

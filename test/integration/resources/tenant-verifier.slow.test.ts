@@ -15,8 +15,8 @@ import { listWrites } from "../../support/write-requests";
 const REFUSED =
   /The API key seems to belong to a different tenant than intended.*Nothing was changed\..*\[ERR_OTHER_TENANT\]/s;
 
-type Resource = ReturnType<ProviderProcess["getResource"]>;
-type Made = Awaited<ReturnType<ReturnType<ProviderProcess["getResource"]>["declare"]>>;
+type ProviderEntry = ReturnType<ProviderProcess["getResource"]>;
+type CreatedEntry = Awaited<ReturnType<ReturnType<ProviderProcess["getResource"]>["declare"]>>;
 
 async function runAt(
   sandbox: Sandbox,
@@ -33,7 +33,11 @@ async function runAt(
 }
 
 /** Updates the resource in the current run. */
-async function updateResource(resource: Resource, { id, properties, inputs }: Made, args: Record<string, unknown>) {
+async function updateResource(
+  resource: ProviderEntry,
+  { id, properties, inputs }: CreatedEntry,
+  args: Record<string, unknown>,
+) {
   const checked = await resource.check(args, inputs);
   expect(checked.failures).toEqual({});
   await resource.diff(id, properties, checked.inputs);
@@ -43,7 +47,7 @@ async function updateResource(resource: Resource, { id, properties, inputs }: Ma
 const listValues = (count: number): string[] => Array.from({ length: count }, (_, at) => `bad${at}.example`);
 
 /** Creates a stack of single entries at acme, as a first run leaves it. */
-async function createAcmeEntries(sandbox: Sandbox, count: number): Promise<readonly Made[]> {
+async function createAcmeEntries(sandbox: Sandbox, count: number): Promise<readonly CreatedEntry[]> {
   await using acme = await runAt(sandbox, "acme");
   const made = await Promise.all(
     listValues(count).map((value, at) =>
@@ -68,7 +72,7 @@ describe("tenant verification by state alone", () => {
   it("rejects a refresh that finds none of five entries", async () => {
     await using sandbox = await startTwoTenants({ people: false });
     const made = await createAcmeEntries(sandbox, 5);
-    const refreshAtGlobex = async (some: readonly Made[]): Promise<string[]> => {
+    const refreshAtGlobex = async (some: readonly CreatedEntry[]): Promise<string[]> => {
       await using globex = await runAt(sandbox, "globex");
       return await listOutcomes(
         some.map(({ id, properties, inputs }, at) =>
@@ -95,15 +99,13 @@ describe("tenant verification by state alone", () => {
     const getEntryResource = (at: number) => globex.getResource("allowDenyEntry", `e${at}`);
     const work = [
       globex.getResource("allowDenyEntry", "new").declare({ list: "deny", value: "new.example" }),
-      ...made
-        .slice(0, 2)
-        .map((one, at) =>
-          updateResource(getEntryResource(at), one, {
-            list: "deny",
-            value: listValues(5)[at] ?? "",
-            comment: "Changed",
-          }),
-        ),
+      ...made.slice(0, 2).map((one, at) =>
+        updateResource(getEntryResource(at), one, {
+          list: "deny",
+          value: listValues(5)[at] ?? "",
+          comment: "Changed",
+        }),
+      ),
       ...made.slice(2).map(({ id, properties, inputs }, at) => getEntryResource(at + 2).delete(id, properties, inputs)),
     ];
     for (const message of await listOutcomes(work)) expect(message).toMatch(REFUSED);
@@ -131,9 +133,9 @@ describe("tenant verification by state alone", () => {
     const made = await listAtAcme(sandbox, handler, args);
     const { id, properties, inputs } = made;
     for (const work of [
-      (list: Resource) => list.read(id, properties, inputs),
-      (list: Resource) => updateResource(list, made, changed),
-      (list: Resource) => list.delete(id, properties, inputs),
+      (list: ProviderEntry) => list.read(id, properties, inputs),
+      (list: ProviderEntry) => updateResource(list, made, changed),
+      (list: ProviderEntry) => list.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
       await expect(work(globex.getResource(handler))).rejects.toThrow(REFUSED);
@@ -189,9 +191,9 @@ describe("tenant verification by its people", () => {
       ),
     );
     for (const work of [
-      (one: Resource) => one.read(id, properties, inputs),
-      (one: Resource) => updateResource(one, made, changed),
-      (one: Resource) => one.delete(id, properties, inputs),
+      (one: ProviderEntry) => one.read(id, properties, inputs),
+      (one: ProviderEntry) => updateResource(one, made, changed),
+      (one: ProviderEntry) => one.delete(id, properties, inputs),
     ]) {
       await using globex = await runAt(sandbox, "globex");
       await expect(work(globex.getResource(handler))).rejects.toThrow(REFUSED);

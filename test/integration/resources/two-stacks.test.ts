@@ -2,7 +2,7 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
-import { ManagedResource, type Up } from "../../support/managed-resource";
+import { ManagedResource, type UpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { getTimeLimit, selectCases } from "../../support/scale";
@@ -20,22 +20,22 @@ const SEEDS = Array.from({ length: 60 }, (_, at) => at + 1);
 const STACKS = ["one", "two"] as const;
 type StackName = (typeof STACKS)[number];
 
-interface Case {
+interface StackCase {
   readonly what: string;
   readonly kind: HandlerName | readonly [HandlerName, HandlerName];
   /** The earlier declaration; undefined for none. */
-  readonly before?: Declares;
+  readonly before?: StackDeclarations;
   /** The present declarations of both stacks; undefined to delete the entry. */
-  readonly now: Declares;
+  readonly now: StackDeclarations;
   /** The rows that the tenant may hold afterwards: either as the first stack declares them, or as the second. */
   readonly holds: readonly string[];
   /** The error with which one of the two may fail. Default: neither fails. */
   readonly fails?: RegExp;
 }
 
-type Declares = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
+type StackDeclarations = Readonly<Record<StackName, ((subject: string) => ResourceProperties) | undefined>>;
 
-const declareInBoth = (declares: ((subject: string) => ResourceProperties) | undefined): Declares => ({
+const declareInBoth = (declares: ((subject: string) => ResourceProperties) | undefined): StackDeclarations => ({
   one: declares,
   two: declares,
 });
@@ -54,7 +54,7 @@ const buildMembersArguments = (comment: string) => (email: string) => ({
 const EXISTS =
   /evil-\d+\.example can't be created on the (allow|deny) list: an entry already exists.*Pulumi \(ci\).*adopt: true/s;
 
-const CASES: readonly Case[] = [
+const CASES: readonly StackCase[] = [
   {
     what: "make the same entry",
     kind: "allowDenyEntry",
@@ -184,7 +184,7 @@ const MAILBOXES = [
 ];
 
 /** Gives each case its own value or mailbox, so that all run at once. */
-function assignSubjects(): readonly (Case & { subject: string })[] {
+function assignSubjects(): readonly (StackCase & { subject: string })[] {
   const mailboxes = MAILBOXES.values();
   return CASES.map((one, number) => {
     const isVip = String(one.kind).startsWith("vip");
@@ -221,7 +221,9 @@ class Stack implements AsyncDisposable {
   }
 
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
-  async updateAll(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
+  async updateAll(
+    declares: (one: StackCase) => StackDeclarations[StackName],
+  ): Promise<ReadonlyMap<string, UpResult | undefined>> {
     const ups = assignSubjects().map(async (one) => {
       const resource = this.resources.get(one.subject) as ManagedResource;
       const args = declares(one)?.(one.subject);
@@ -274,14 +276,15 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
         return outcome;
       }),
     );
-    const isFailed = (up: Up | undefined) => up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
+    const isFailed = (up: UpResult | undefined) =>
+      up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
     for (const { what, subject, holds, fails } of assignSubjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
       const failed = ups.filter(isFailed);
       expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
       if (fails === undefined) expect.soft(failed, what).toEqual([]);
       else expect.soft(failed.length, what).toBeLessThan(2);
-      for (const { failures } of failed as Up[]) {
+      for (const { failures } of failed as UpResult[]) {
         expect.soft(Object.values(failures).join("\n"), what).toMatch(fails ?? "");
       }
     }

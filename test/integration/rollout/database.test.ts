@@ -22,12 +22,12 @@ afterAll(async () => {
 });
 
 /** Two connections to the same database, as two processes have. */
-interface Opened extends AsyncDisposable {
+interface ConnectionPair extends AsyncDisposable {
   readonly one: Database;
   readonly other: Database;
 }
 
-const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
+const DIALECTS: Readonly<Record<string, () => Promise<ConnectionPair>>> = {
   PostgreSQL: async () => {
     const url = await postgres.createDatabase(`journal_${++databases}`);
     return wrapDatabases(await openPostgres(url), await openPostgres(url));
@@ -38,7 +38,7 @@ const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
   },
 };
 
-function wrapDatabases(one: Database, other: Database): Opened {
+function wrapDatabases(one: Database, other: Database): ConnectionPair {
   return {
     one,
     other,

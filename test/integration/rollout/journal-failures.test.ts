@@ -72,7 +72,7 @@ const NOBODY_ASKS: StopSignals = {
   aborted: new AbortController().signal,
 };
 
-interface Ended {
+interface RolloutResult {
   /** The rollout's final state; undefined if the journal failed. */
   readonly state: string | undefined;
   /** The message printed at the end. */
@@ -86,7 +86,7 @@ async function runTestRollout(
   id: string,
   { change }: Tenants,
   { stopping, aborted }: StopSignals = NOBODY_ASKS,
-): Promise<Ended> {
+): Promise<RolloutResult> {
   const events: RolloutEvent[] = [];
   const job = createJournaledJob({ journal, worker: "host:1", environment: {} }, change);
   // No wave has a health check.
@@ -189,7 +189,7 @@ it(
   getTimeLimit(1_200_000),
 );
 
-async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
+async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: RolloutResult): Promise<void> {
   const { state, message, events } = ended;
   const written = new Map((await healthy.listTenants(id)).map((tenant) => [tenant.name, tenant.state]));
   const tenantMessages = parseTenantMessages(message);

@@ -14,7 +14,7 @@ import { RolloutCommands } from "../../../provider/rollout/model/rollout-command
 import type { RolloutMode } from "../../../provider/rollout/model/rollout-mode";
 import { buildRolloutReport } from "../../../provider/rollout/report/build-rollout-report";
 import { renderReportText } from "../../../provider/rollout/report/report-text";
-import { createAddition, type Writing, writeRollout } from "../../support/rollout-fixtures";
+import { createAddition, type RolloutFixture, writeRollout } from "../../support/rollout-fixtures";
 
 /*
  * Unattended rollouts (`--only-expired`, `--revert-drift`) don't count as applying the files, and don't hide earlier
@@ -28,7 +28,7 @@ const DAY = 86_400_000;
 let count = 0;
 const commands = new RolloutCommands();
 
-async function writeRollouts(...all: readonly Writing[]) {
+async function writeRollouts(...all: readonly RolloutFixture[]) {
   let nowMs = Date.UTC(2026, 10, 1);
   const journal = await Journal.open(await openSqlite(join(directory, `${count++}.db`)), () => nowMs);
   const ids: string[] = [];
@@ -48,7 +48,7 @@ async function writeRollouts(...all: readonly Writing[]) {
   return { journal, ids, which: selectRolloutId, [Symbol.asyncDispose]: async () => await journal.close() };
 }
 
-const buildNightlyRollout = (task: RolloutMode, value: string, rest: Partial<Writing> = {}): Writing => ({
+const buildNightlyRollout = (task: RolloutMode, value: string, rest: Partial<RolloutFixture> = {}): RolloutFixture => ({
   tenants: { acme: [createAddition(value)], globex: [] },
   ...rest,
   spec: { task },

@@ -71,7 +71,7 @@ waves:
 afterAll(() => rmSync(base, { recursive: true, force: true }), 60_000);
 
 /** A state of a rollout, and the commands printed for it. */
-interface State {
+interface RemedyCase {
   /** Brings a rollout into this state and returns its id. */
   readonly make: (journal: Journal) => Promise<string>;
   /** The subcommands that its report names. */
@@ -82,7 +82,7 @@ interface State {
   readonly abandon: readonly string[];
 }
 
-const STATES: Readonly<Record<string, State>> = {
+const STATES: Readonly<Record<string, RemedyCase>> = {
   "waits at its gate": {
     make: async (journal) => {
       const id = await startRollout(journal, { t0: undefined });
@@ -198,7 +198,7 @@ const STATES: Readonly<Record<string, State>> = {
 const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] as const);
 
 it.each(cases)("prints commands that work for a rollout that %s (one before it: %s)", async (name, hasBefore) => {
-  const { make, status, rival, abandon } = STATES[name] as State;
+  const { make, status, rival, abandon } = STATES[name] as RemedyCase;
   const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
   const named = hasBefore ? ["--database", place] : [];
   const directory = copyOf(join(base, "template"));

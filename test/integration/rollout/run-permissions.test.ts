@@ -20,8 +20,8 @@ import { unwrapError } from "../../support/unwrap-error";
 // The subprocess runs the built package; `npm test` builds it before the tests.
 
 let directory: string;
-let service: Listener;
-let stranger: Listener;
+let service: RecordingListener;
+let stranger: RecordingListener;
 
 beforeAll(async () => {
   [service, stranger] = [await startListener(), await startListener()];
@@ -57,12 +57,12 @@ const buildEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...more,
 });
 
-interface Ran {
+interface ProgramResult {
   readonly code: number;
   readonly output: string;
 }
 
-async function runProgram(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+async function runProgram(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<ProgramResult> {
   return await new Promise((done) => {
     const child = execFile(program, args, { cwd: directory, env }, (_error, stdout, stderr) =>
       done({ code: child.exitCode ?? -1, output: unwrapError(`${stdout}${stderr}`) }),
@@ -70,7 +70,7 @@ async function runProgram(program: string, args: readonly string[], env: NodeJS.
   });
 }
 
-const runRollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<Ran> =>
+const runRollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<ProgramResult> =>
   await runProgram(process.execPath, [COMMAND, "rollout", ...args], buildEnvironment(more));
 
 it("runs, reads and sends nothing that the run doesn't allow", async () => {
@@ -174,7 +174,7 @@ it("sends the API key only to addresses that the run allows", async () => {
   }
 });
 
-interface Listener {
+interface RecordingListener {
   readonly url: string;
   /** The keys that it received. */
   readonly heard: string[];
@@ -182,7 +182,7 @@ interface Listener {
 }
 
 /** Starts a service whose lists are empty. */
-async function startListener(): Promise<Listener> {
+async function startListener(): Promise<RecordingListener> {
   const heard: string[] = [];
   const server = createServer((request, response) => {
     heard.push(String(request.headers["x-api-key"]));

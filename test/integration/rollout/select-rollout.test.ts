@@ -16,7 +16,7 @@ const directory = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A rollout in a journal; lists of them have the oldest first. */
-interface Written {
+interface JournalRollout {
   readonly state: Exclude<RolloutState, "planned">;
   /** The index of the earlier rollout that this one rolls back. */
   readonly rollsBack: number | undefined;
@@ -31,7 +31,7 @@ interface WrittenTenant {
   readonly hasPlan: boolean;
 }
 
-const journals: fc.Arbitrary<readonly Written[]> = fc.array(
+const journals: fc.Arbitrary<readonly JournalRollout[]> = fc.array(
   fc.record({
     state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned", "rolled-back"),
     rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
@@ -50,7 +50,7 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 );
 
 /** Picks the expected rollout from the list, as a person would. */
-const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>> = {
+const MEANT: Readonly<Record<RolloutAction, (all: readonly JournalRollout[]) => number>> = {
   status: (all) => all.length - 1,
   // No process is running any of them.
   stop: () => -1,
@@ -66,7 +66,7 @@ const MEANT: Readonly<Record<RolloutAction, (all: readonly Written[]) => number>
 };
 
 /** Returns whether a rollback verified that every started tenant holds its old contents again. */
-function isTakenBack(all: readonly Written[], index: number): boolean {
+function isTakenBack(all: readonly JournalRollout[], index: number): boolean {
   const { tenants = [], project } = all[index] ?? {};
   const isBack = (name: string): boolean =>
     all
@@ -87,8 +87,8 @@ function isOpen(state: RolloutState): boolean {
 }
 
 /** Returns whether a resume would retry a failed tenant that no later rollout has settled. */
-function isTriedAgain(all: readonly Written[], index: number): boolean {
-  const { state, tenants, project } = all[index] as Written;
+function isTriedAgain(all: readonly JournalRollout[], index: number): boolean {
+  const { state, tenants, project } = all[index] as JournalRollout;
   if (state !== "done") return false;
   return tenants.some(
     (tenant) =>
@@ -124,7 +124,7 @@ it("selects the same rollout in PostgreSQL", async () => {
 });
 
 /** @param drawn may name a rollout to roll back that doesn't come before it; then it rolls back none. */
-async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
+async function expectMeant(database: string, drawn: readonly JournalRollout[]): Promise<void> {
   const written = drawn.map((one, index) => ({
     ...one,
     rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
@@ -148,7 +148,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
 
 it("resumes and abandons only idle rollouts, and stops running ones", async () => {
   const database = join(directory, "held.db");
-  const buildSingleRollout = (state: Written["state"]): Written => ({
+  const buildSingleRollout = (state: JournalRollout["state"]): JournalRollout => ({
     state,
     rollsBack: undefined,
     project: "one",
@@ -183,7 +183,7 @@ it("resumes and abandons only idle rollouts, and stops running ones", async () =
 });
 
 /** Writes rollouts one minute apart, in any state. */
-async function writeJournal(place: string, all: readonly Written[]): Promise<string[]> {
+async function writeJournal(place: string, all: readonly JournalRollout[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
   const database = await openJournalDatabase(place);
   // Durability doesn't matter: the data is discarded with the test.

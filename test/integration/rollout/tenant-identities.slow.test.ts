@@ -27,7 +27,7 @@ const NAMES = SERVICE.slice(0, 3);
 
 const getServiceKey = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
 
-interface Read {
+interface StatusOutput {
   readonly isComplete: boolean;
   readonly tenants: readonly {
     readonly name: string;
@@ -196,7 +196,7 @@ describe("tenants without VIPs", () => {
   it("reports tenants with their own keys as in sync", async () => {
     const { code, stdout, stderr } = await fleet.run({}, "fleet", "status", "--format", "json");
     expect([code, stderr]).toEqual([0, ""]);
-    expect((JSON.parse(stdout) as Read).tenants.map(({ syncStatus }) => syncStatus)).toEqual([
+    expect((JSON.parse(stdout) as StatusOutput).tenants.map(({ syncStatus }) => syncStatus)).toEqual([
       "in-sync",
       "in-sync",
       "in-sync",
@@ -208,7 +208,7 @@ describe("tenants without VIPs", () => {
       await fleet.run({}, "fleet", "status", "--only", only);
       const plain = fleet.requests;
       const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
-      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
       expect([code, isComplete]).toEqual([1, false]);
       const faulty = tenants.filter(({ syncStatus }) => syncStatus === "key-wrong");
       expect(faulty.map(({ name }) => name)).toEqual(wrong);
@@ -220,7 +220,7 @@ describe("tenants without VIPs", () => {
     it("is reported by find as an incomplete result", async () => {
       const args = ["find", "hidden.example", "--all", "--only", only, "--format", "json"];
       const { code, stdout } = await fleet.run(keys, ...args);
-      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
       expect([code, isComplete]).toEqual([1, false]);
       const incomplete = tenants.filter((tenant) => tenant.readErrors.length > 0);
       expect(incomplete.map(({ name }) => name)).toEqual(wrong);
@@ -248,7 +248,11 @@ describe("tenants without VIPs", () => {
     const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
     expect(code).toBe(1);
     expect(
-      (JSON.parse(stdout) as Read).tenants.map(({ name, syncStatus, error }) => [name, syncStatus, error?.code]),
+      (JSON.parse(stdout) as StatusOutput).tenants.map(({ name, syncStatus, error }) => [
+        name,
+        syncStatus,
+        error?.code,
+      ]),
     ).toEqual([
       ["acme", "key-wrong", "ERR_OTHER_TENANT"],
       ["globex", "in-sync", undefined],
@@ -259,7 +263,7 @@ describe("tenants without VIPs", () => {
 
   it("names the key's actual tenant and the rollout that read it", async () => {
     const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
-    expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
+    expect((JSON.parse(stdout) as StatusOutput).tenants[0]?.error).toEqual({
       code: "ERR_OTHER_TENANT",
       message: expect.stringMatching(
         /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) opens the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
@@ -298,7 +302,7 @@ it("calls a wrong settings file wrong, and not the tenant's own key", async () =
   await using fleet = await RememberedFleet.start(true);
   fleet.directory.write("settings/acme.yaml", "version: 1\nownDomains: [globex.example]\ninclude: [baseline.yaml]\n");
   const { stdout } = await fleet.run({}, "fleet", "status", "--format", "json");
-  const [acme] = (JSON.parse(stdout) as Read).tenants;
+  const [acme] = (JSON.parse(stdout) as StatusOutput).tenants;
   expect(acme).toMatchObject({ syncStatus: "unusable", error: { code: "ERR_CONFIGURATION" } });
   expect(acme?.error?.message).toMatch(
     /^The key is the tenant's own, according to the rollout \S+, but its settings file/,
@@ -310,7 +314,7 @@ it("recognizes an unknown tenant's key by its VIPs", async () => {
   const keys = { acme: getServiceKey("stranger") };
   const args = ["find", "hidden.example", "--all", "--only", "acme", "--format", "json"];
   const { code, stdout } = await fleet.run(keys, ...args);
-  const { tenants, isComplete } = JSON.parse(stdout) as Read;
+  const { tenants, isComplete } = JSON.parse(stdout) as StatusOutput;
   expect([code, isComplete]).toEqual([1, false]);
   expect(tenants[0]?.readErrors[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
   const own = await fleet.run({}, ...args);

@@ -14,7 +14,7 @@ import type { WorkerEvent } from "../../support/rollout-worker";
 const ADDRESS = "https://service.example";
 
 /** A started rollout that has no workers yet. */
-export interface Begun extends AsyncDisposable {
+export interface StartedRollout extends AsyncDisposable {
   readonly id: string;
   readonly journal: Journal;
   readonly events: readonly RolloutEvent[];
@@ -28,7 +28,7 @@ export async function startRollout(
   name: string,
   waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
   maxAtService = 100,
-): Promise<Begun> {
+): Promise<StartedRollout> {
   const journal = await Journal.open(await openPostgres(postgres.url));
   const queue = await openPgBossQueue(postgres.url, { log: () => {} });
   const spec = createSpec(name, waves, maxAtService);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectPages, type Json, METRICS, NOW, REPORTS, type SandboxService, startService, THREATS } from "./service";
 
 // Tests every sentence of the reference on threats, metrics and reports, like conformance.test.ts.
-type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
+type ConformanceRow = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 const BY_MESSAGE = `${THREATS}/by_internet_message_id`;
 const BY_REPORT_MESSAGE = `${REPORTS}/by_report_internet_message_id`;
@@ -28,7 +28,7 @@ const endpoints = [
   `${REPORTS}/aggs/mttr`,
 ];
 
-const general: Row[] = [
+const general: ConformanceRow[] = [
   [
     "Paginated success, threats / phishing reports / threats_over_time | `status`, `pagination` {`page`, `page_size`, `total`}, `results` {`items` array}",
     async ({ acme }) => {
@@ -136,7 +136,7 @@ const general: Row[] = [
   ],
 ];
 
-const threats: Row[] = [
+const threats: ConformanceRow[] = [
   [
     "Threat | id, action_taken, criticality, verdict, detection_time, time, reasoning, recipient_email, …, threat_indicators",
     async ({ acme }) => {
@@ -337,7 +337,7 @@ const threats: Row[] = [
   ],
 ];
 
-const metrics: Row[] = [
+const metrics: ConformanceRow[] = [
   [
     "threats_over_time: returns threat counts grouped by day for the period. | `date` string (date-time), `count_threats` integer",
     async ({ acme }) => {
@@ -475,7 +475,7 @@ const metrics: Row[] = [
   ],
 ];
 
-const reports: Row[] = [
+const reports: ConformanceRow[] = [
   [
     "Phishing report (list form) | id, original_email_internet_message_id, report_internet_message_id, reasoning, report_date, reporter, sender, subject, verdict | string",
     async ({ acme }) => {

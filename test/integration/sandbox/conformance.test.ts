@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ENTRIES, type Json, NOW, type SandboxService, startService, VIPS } from "./service";
 
 // Tests every sentence of the reference over HTTP; each row quotes its sentence.
-type Row = [sentence: string, proof: (service: SandboxService) => Promise<void>];
+type ConformanceRow = [sentence: string, proof: (service: SandboxService) => Promise<void>];
 
 // People of scenario acme.
 const CEO = "ruth.castellan@acme.example"; // detected by job title
@@ -14,7 +14,7 @@ const OUTSIDER = "someone@elsewhere.example";
 
 const DOMAIN = { list: "deny", entry_type: "domain", value: "phish.example" };
 
-const general: Row[] = [
+const general: ConformanceRow[] = [
   [
     "The caller always acts for the tenant that the API key belongs to.",
     async ({ acme, globex }) => {
@@ -232,7 +232,7 @@ const general: Row[] = [
   ],
 ];
 
-const states: Row[] = [
+const states: ConformanceRow[] = [
   [
     "not on list | POST vip_employees | every address belongs to the organization | VIP (manual) | address appears in `added`; audit-logged",
     async ({ acme, sandbox }) => {
@@ -313,7 +313,7 @@ const states: Row[] = [
   ],
 ];
 
-const vips: Row[] = [
+const vips: ConformanceRow[] = [
   [
     "VIP employee (list row) | email, full_name, job_title, department, comment, added_by, date_added, updated_at, source | string",
     async ({ acme }) => {
@@ -501,7 +501,7 @@ const vips: Row[] = [
   ],
 ];
 
-const entries: Row[] = [
+const entries: ConformanceRow[] = [
   [
     "Allow/deny entry | id, list, entry_type, value, verdict_scope, comment, created_at, created_by",
     async ({ acme }) => {

@@ -27,14 +27,14 @@ const ALL = [
   `POST ${VIPS}/remove`,
 ];
 
-interface Described {
+interface DescribedOperation {
   name: string;
   operation: Json;
   path: RegExp;
   method: string;
 }
 
-function listOperations(description: Json): Described[] {
+function listOperations(description: Json): DescribedOperation[] {
   return Object.entries<Json>(description.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,

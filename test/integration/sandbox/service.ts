@@ -13,7 +13,7 @@ export const NOW = "2026-01-15T12:00:00.000Z";
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Json = any;
 
-export interface Answer {
+export interface SandboxResponse {
   status: number;
   headers: Headers;
   body: Json;
@@ -21,12 +21,12 @@ export interface Answer {
 
 /** Sends requests with one key, or without a key. */
 export interface ApiCaller {
-  get(path: string): Promise<Answer>;
-  post(path: string, body: unknown): Promise<Answer>;
-  patch(path: string, body: unknown): Promise<Answer>;
-  delete(path: string): Promise<Answer>;
+  get(path: string): Promise<SandboxResponse>;
+  post(path: string, body: unknown): Promise<SandboxResponse>;
+  patch(path: string, body: unknown): Promise<SandboxResponse>;
+  delete(path: string): Promise<SandboxResponse>;
   /** Sends the request exactly as given. */
-  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
+  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<SandboxResponse>;
 }
 
 export interface SandboxService extends AsyncDisposable {
@@ -67,7 +67,7 @@ export function createCaller(url: string, key?: string): ApiCaller {
     path: string,
     headers: Record<string, string> = {},
     body?: string,
-  ): Promise<Answer> => {
+  ): Promise<SandboxResponse> => {
     const response = await fetch(url + path, {
       method,
       headers: { ...auth, ...headers },

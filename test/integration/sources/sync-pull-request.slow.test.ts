@@ -20,7 +20,7 @@ const GENERATED = "settings/sources/phish.yaml";
 const BRANCH = "email-security/sync-phish";
 
 /** A repository whose settings declare two feeds, with its remote on GitHub. */
-class Project implements Disposable {
+class SyncProject implements Disposable {
   readonly repository: SettingsRepository;
   readonly remote: TestDirectory;
   readonly #host: TestDirectory;
@@ -84,7 +84,7 @@ function listBoth(phish: readonly string[], spam: readonly string[] = ["spam.tes
 }
 
 it("proposes each source in a pull request, and keeps it as it is on later days", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   listBoth(["evil.test", "bad.test", "acme.example"]);
   const first = await project.sync("2026-11-20");
   expect(first.code).toBe(0);
@@ -113,7 +113,7 @@ it("proposes each source in a pull request, and keeps it as it is on later days"
 });
 
 it("proposes the other sources if one is blocked, and exits with 1", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   feed.answer = (request, response) => {
     if (request.url === "/phish.txt") response.writeHead(503).end();
     else response.writeHead(200, { "content-type": "text/plain" }).end("spam.test\n");
@@ -128,7 +128,7 @@ it("proposes the other sources if one is blocked, and exits with 1", async () =>
 });
 
 it("proposes nothing from settings that differ from the default branch", async () => {
-  using project = new Project();
+  using project = new SyncProject();
   listBoth(["evil.test"]);
   const file = "settings/acme.yaml";
   project.repository.write(file, `${readFileSync(project.repository.at(file), "utf8")}# mine\n`);

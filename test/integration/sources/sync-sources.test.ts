@@ -39,7 +39,7 @@ ${more}`,
   });
 }
 
-interface RunOptions {
+interface SyncOptions {
   readonly today?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -47,7 +47,7 @@ interface RunOptions {
 /** Syncs, writes the generated files, and returns the report of the first source. */
 async function syncDirectory(
   directory: TestDirectory,
-  { today = TODAY, environment }: RunOptions = {},
+  { today = TODAY, environment }: SyncOptions = {},
 ): Promise<SourceReport> {
   const results = await syncSources({
     files: [directory.at("settings")],

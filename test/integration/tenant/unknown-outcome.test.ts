@@ -7,10 +7,10 @@ const BOOM = { status: 502, body: { error: "boom" } };
 const buildDeny = (at: number) =>
   ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
 
-type Failing = TenantService & { fail(times: number): void };
+type FailingService = TenantService & { fail(times: number): void };
 
 /** Starts a service that fails the given number of writes, before or after they take effect. */
-async function startFailingService(when: "before" | "after", people = 0): Promise<Failing> {
+async function startFailingService(when: "before" | "after", people = 0): Promise<FailingService> {
   let left = 0;
   const failWrite = ({ method }: ServiceRequest) => {
     if (method === "GET" || left === 0) return undefined;

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
 import { buildGoTool } from "../go-tool";
-import { getPreparationSteps, readWorkflow, type Step, type WORKFLOWS } from "../pipeline-files";
+import { getPreparationSteps, readWorkflow, type WORKFLOWS, type WorkflowStep } from "../pipeline-files";
 import { type Contexts, type JobRun, runJob, runStep, type SimulatedAction } from "./workflow-run";
 
 const run = promisify(execFile);
@@ -235,7 +235,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
 /** Runs a step of the repository's own action. */
 async function prepare(
-  { uses, run: script, with: given = {} }: Step,
+  { uses, run: script, with: given = {} }: WorkflowStep,
   actions: Readonly<Record<string, SimulatedAction>>,
   { with: inputs, ...rest }: Parameters<SimulatedAction>[0],
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Step, WorkflowJob } from "../pipeline-files";
+import type { WorkflowJob, WorkflowStep } from "../pipeline-files";
 
 /** The values that expressions can use: `github`, `vars`, `inputs`, `needs`, `steps`. */
 export type Contexts = Readonly<Record<string, unknown>>;
@@ -101,7 +101,7 @@ export async function runJob({ job, workspace, environment, contexts, actions }:
 
 /** Runs a script as GitHub does when no shell is specified. */
 export async function runStep(
-  { run = "" }: Pick<Step, "run">,
+  { run = "" }: Pick<WorkflowStep, "run">,
   directory: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ code: number; output: string }> {
@@ -122,14 +122,14 @@ export async function runStep(
   });
 }
 
-interface Scope {
+interface ExpressionScope {
   readonly contexts: Contexts;
   readonly workspace: string;
   readonly failed: boolean;
 }
 
 /** Evaluates a condition. A condition without a status function is false once a step has failed. */
-function isTrue(condition: string, scope: Scope): boolean {
+function isTrue(condition: string, scope: ExpressionScope): boolean {
   const expression = condition.replace(/^\s*\$\{\{(.*)\}\}\s*$/s, "$1");
   if (scope.failed && !/\b(?:success|failure|always|cancelled)\(\)/.test(expression)) return false;
   return Boolean(evaluateExpression(expression, scope));
@@ -142,7 +142,7 @@ function fillExpressions(text: string, contexts: Contexts, workspace: string): s
 }
 
 /** The operators that the workflows use mean the same in JavaScript; a missing value compares as an empty string. */
-function evaluateExpression(expression: string, { contexts, workspace, failed }: Scope): unknown {
+function evaluateExpression(expression: string, { contexts, workspace, failed }: ExpressionScope): unknown {
   const scope: Record<string, unknown> = {
     ...Object.fromEntries(Object.entries(contexts).map(([name, content]) => [name, wrapLenient(content)])),
     success: () => !failed,

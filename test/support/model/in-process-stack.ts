@@ -11,12 +11,12 @@ import { TenantVerifier } from "../../../provider/resources/tenant-verifier";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { TenantCache } from "../../../provider/tenant";
 import type { Declaration } from "./program";
-import type { Held, ModelStack, StackRun, StackRunOptions } from "./stack";
+import type { ModelStack, StackItem, StackRun, StackRunOptions } from "./stack";
 
 type Properties = Record<string, unknown>;
 
 /** A resource in state. */
-interface Resource {
+interface StateResource {
   readonly kind: HandlerName;
   readonly name: string;
   id: string;
@@ -43,9 +43,9 @@ interface Access {
  */
 export class InProcessStack implements ModelStack {
   readonly #access: Access;
-  #resources = new Map<string, Resource>();
+  #resources = new Map<string, StateResource>();
   /** Replaced resources that could not be deleted yet. */
-  #replaced: Resource[] = [];
+  #replaced: StateResource[] = [];
 
   constructor(access: Access) {
     this.#access = access;
@@ -59,14 +59,14 @@ export class InProcessStack implements ModelStack {
     return await this.#run(program, { ...options, isPreview: false });
   }
 
-  async listResources(): Promise<readonly Held[]> {
+  async listResources(): Promise<readonly StackItem[]> {
     return this.#held();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  #held(): Held[] {
-    const copyResource = (isReplaced: boolean) => (resource: Resource) => {
+  #held(): StackItem[] {
+    const copyResource = (isReplaced: boolean) => (resource: StateResource) => {
       const { kind, name, id, outputs } = resource;
       return { kind, name, id, outputs: serializeProperties(outputs), isReplaced };
     };
@@ -86,7 +86,7 @@ export class InProcessStack implements ModelStack {
   ): Promise<StackRun> {
     await using provider = new RunProvider(this.#access);
     const run = new RunUnderWay();
-    let refreshed: readonly Held[] | undefined;
+    let refreshed: readonly StackItem[] | undefined;
     if (options.refresh) {
       const all = [...this.#resources.values(), ...this.#replaced];
       await Promise.all(all.map((resource) => run.step(() => this.#refresh(resource, provider))));
@@ -115,7 +115,7 @@ export class InProcessStack implements ModelStack {
   }
 
   /** Refreshes a resource as the engine does. */
-  async #refresh(resource: Resource, provider: RunProvider): Promise<void> {
+  async #refresh(resource: StateResource, provider: RunProvider): Promise<void> {
     const found = await provider.of(resource.kind).read(resource.id, serializeProperties(resource.outputs));
     if (found.id === undefined) {
       this.#forget(resource);
@@ -130,7 +130,7 @@ export class InProcessStack implements ModelStack {
   }
 
   /** Checks and diffs a declared resource, and returns the step to take. */
-  async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<Step> {
+  async #register(declaration: Declaration, provider: RunProvider, isPreview: boolean): Promise<EngineStep> {
     const { kind, name, args } = declaration;
     const resourceProvider = provider.of(kind);
     const key = formatResourceKey(declaration);
@@ -188,7 +188,7 @@ export class InProcessStack implements ModelStack {
   }
 
   async #update(
-    old: Resource,
+    old: StateResource,
     inputs: Properties,
     resourceProvider: FullResourceProvider,
     run: RunUnderWay,
@@ -208,22 +208,22 @@ export class InProcessStack implements ModelStack {
     }
   }
 
-  async #delete(resource: Resource, provider: RunProvider, run: RunUnderWay): Promise<void> {
+  async #delete(resource: StateResource, provider: RunProvider, run: RunUnderWay): Promise<void> {
     run.steps.push(`delete ${resource.name}`);
     await provider.of(resource.kind).delete(resource.id, serializeProperties(resource.outputs));
     this.#forget(resource);
   }
 
-  #forget(resource: Resource): void {
+  #forget(resource: StateResource): void {
     this.#replaced = this.#replaced.filter((one) => one !== resource);
     if (this.#resources.get(formatResourceKey(resource)) === resource)
       this.#resources.delete(formatResourceKey(resource));
   }
 }
 
-type Step = (run: RunUnderWay) => Promise<void>;
+type EngineStep = (run: RunUnderWay) => Promise<void>;
 
-const ignoreStep: Step = async () => {};
+const ignoreStep: EngineStep = async () => {};
 
 /** The results of a run so far. */
 class RunUnderWay {
@@ -243,7 +243,7 @@ class RunUnderWay {
     }
   }
 
-  async step(work: Step): Promise<void> {
+  async step(work: EngineStep): Promise<void> {
     const done = (async () => {
       try {
         await work(this);
@@ -261,7 +261,7 @@ class RunUnderWay {
     await Promise.all(this.#underWay);
   }
 
-  end(refreshed: readonly Held[] | undefined): StackRun {
+  end(refreshed: readonly StackItem[] | undefined): StackRun {
     const { result, messages, steps } = this;
     return { result, messages, steps, refreshed };
   }
@@ -346,12 +346,12 @@ export class RunProvider implements AsyncDisposable {
 /** Our providers implement all methods. */
 type FullResourceProvider = Required<dynamic.ResourceProvider>;
 
-interface Partial extends Error {
+interface PartialError extends Error {
   readonly id: string;
   readonly properties: Properties;
 }
 
-function isPartial(error: unknown): error is Partial {
+function isPartial(error: unknown): error is PartialError {
   return error instanceof Error && "properties" in error;
 }
 

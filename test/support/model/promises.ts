@@ -10,7 +10,7 @@ import {
   PLAIN,
   type PlacedEntry,
 } from "./program";
-import type { Held, StackRun } from "./stack";
+import type { StackItem, StackRun } from "./stack";
 import { canonicalize, OUTSIDER } from "./world";
 
 /*
@@ -19,9 +19,9 @@ import { canonicalize, OUTSIDER } from "./world";
  */
 
 /** A snapshot of a tenant's contents. */
-export interface Tenant {
+export interface TenantSnapshot {
   readonly entries: readonly ModelEntry[];
-  readonly vips: readonly Vip[];
+  readonly vips: readonly ModelVip[];
   readonly exclusions: readonly string[];
 }
 
@@ -35,12 +35,12 @@ export interface ModelEntry {
   readonly comment: string;
 }
 
-export interface Vip {
+export interface ModelVip {
   readonly email: string;
   readonly comment: string;
 }
 
-export function readModelTenant(company: Company): Tenant {
+export function readModelTenant(company: Company): TenantSnapshot {
   const vips = company.listVips().filter(({ email }) => email !== "");
   return {
     entries: company.listEntries().map(parseModelEntry),
@@ -81,7 +81,7 @@ export interface Holdings {
 
 const UNMANAGED = "(unmanaged) ";
 
-export function parseHoldings(held: readonly Held[]): Holdings {
+export function parseHoldings(held: readonly StackItem[]): Holdings {
   const entries: HeldThing[] = [];
   const vips: HeldThing[] = [];
   for (const { kind, name, id, outputs, isReplaced } of held) {
@@ -129,7 +129,7 @@ export class Memory {
   }
 
   /** Returns the entries that the state must hold after a refresh at this moment. */
-  listRequiredEntries({ entries }: Tenant): readonly ModelEntry[] {
+  listRequiredEntries({ entries }: TenantSnapshot): readonly ModelEntry[] {
     return entries.filter(({ key }) => this.#held.has(key));
   }
 
@@ -141,7 +141,7 @@ export class Memory {
     }
     // An entry that a refresh did not find no longer belongs to the stack, whoever recreates it. The same holds for an
     // entry that a colleague moved from one list to the other between the reads of the two.
-    const findPlacement = ({ entries }: Tenant, key: string): string | undefined => {
+    const findPlacement = ({ entries }: TenantSnapshot, key: string): string | undefined => {
       const row = entries.find((one) => one.key === key);
       return row && `${row.id} ${row.list}`;
     };
@@ -169,8 +169,8 @@ export class Memory {
 /** A run and its surroundings. */
 export interface RunFacts {
   readonly program: ModelProgram;
-  readonly before: Tenant;
-  readonly after: Tenant;
+  readonly before: TenantSnapshot;
+  readonly after: TenantSnapshot;
   /** The state when the writes began, and at the end of the run. */
   readonly holdings: Holdings;
   readonly holdingsAfter: Holdings;
@@ -329,7 +329,7 @@ export function isContested({ program, before, holdings }: RunFacts): boolean {
 }
 
 /** Returns where the state after a refresh differs from the tenant's contents. */
-function compareRefresh({ entries, vips }: Tenant, holdings: Holdings): string[] {
+function compareRefresh({ entries, vips }: TenantSnapshot, holdings: Holdings): string[] {
   const broken: string[] = [];
   for (const held of holdings.entries) {
     const row = entries.find(({ id, key }) => (held.id === undefined ? key === held.key : id === held.id));
@@ -458,7 +458,7 @@ export interface Obstacle {
   readonly email?: string;
 }
 
-export function findObstacles(program: ModelProgram, { entries }: Tenant, holdings: Holdings): Obstacle[] {
+export function findObstacles(program: ModelProgram, { entries }: TenantSnapshot, holdings: Holdings): Obstacle[] {
   const obstacles: Obstacle[] = [];
   for (const one of program.entries) {
     const by = nameOf(program, one.place);
@@ -530,7 +530,7 @@ function checkResult(facts: RunFacts): string[] {
     vips.set(email, { email, comment });
     excluded.delete(email);
   }
-  const serializeVips = (some: Iterable<Vip>): string =>
+  const serializeVips = (some: Iterable<ModelVip>): string =>
     JSON.stringify([...some].toSorted((one, other) => (one.email < other.email ? -1 : 1)));
   if (serializeVips(vips.values()) !== serializeVips(after.vips)) {
     broken.push(`the VIPs should be ${serializeVips(vips.values())}, and are ${serializeVips(after.vips)}`);
@@ -595,10 +595,10 @@ function isForeign(row: ModelEntry, program: ModelProgram, { entries }: Holdings
   return !isHeld && !program.entries.some((one) => one.value === row.value && canAdopt(one, program));
 }
 
-type Fate = "declared" | "goes" | "stays" | "either";
+type EntryFate = "declared" | "goes" | "stays" | "either";
 
 /** Returns what happens to an entry when a program is applied. */
-function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): Fate {
+function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Holdings): EntryFate {
   if (program.entries.some((one) => formatEntryKey(one) === row.key)) return "declared";
   const holders = holdings.entries.filter(({ id, key }) => (id === undefined ? key === row.key : id === row.id));
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
@@ -610,7 +610,7 @@ function predictEntryFate(row: ModelEntry, program: ModelProgram, holdings: Hold
   return isTaken ? "either" : "stays";
 }
 
-function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): Fate {
+function predictVipFate(email: string, program: ModelProgram, holdings: Holdings): EntryFate {
   if (program.vips.some((one) => one.email === email)) return "declared";
   const holders = holdings.vips.filter(({ key }) => key === email);
   return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";

@@ -28,10 +28,10 @@ import type { ModelStack, StackRun, StackRunOptions } from "./stack";
 /** A tenant's story: its initial contents, followed by rounds of edits on both sides and runs. */
 export interface Story {
   readonly first: { readonly program: readonly ProgramEdit[]; readonly console: readonly ConsoleEdit[] };
-  readonly chapters: readonly Chapter[];
+  readonly chapters: readonly StoryChapter[];
 }
 
-interface Chapter {
+interface StoryChapter {
   readonly program: readonly ProgramEdit[];
   readonly console: readonly ConsoleEdit[];
   /** Changes that both sides make to the same entry. */
@@ -39,7 +39,7 @@ interface Chapter {
   /**
    * A run in which the colleague acts at the given requests. Any result is acceptable unless it violates a guarantee.
    */
-  readonly meddled: (StackRunOptions & { readonly at: readonly Meddling[] }) | undefined;
+  readonly meddled: (StackRunOptions & { readonly at: readonly ConcurrentEdit[] }) | undefined;
   /** The options of the run without concurrent console changes. */
   readonly quiet: Pick<StackRunOptions, "parallel" | "preview">;
 }
@@ -49,7 +49,7 @@ interface Clash {
   readonly program: Extract<ProgramEdit, { readonly pick: number }>;
 }
 
-interface Meddling {
+interface ConcurrentEdit {
   /** The number of the request; the action takes place before its answer. */
   readonly request: number;
   readonly edit: ConsoleEdit;
@@ -57,7 +57,7 @@ interface Meddling {
 
 const runOptions = { parallel: fc.boolean(), preview: fc.boolean() };
 
-const aChapter: fc.Arbitrary<Chapter> = fc.record({
+const aChapter: fc.Arbitrary<StoryChapter> = fc.record({
   program: fc.array(aProgramEdit, { minLength: 1, maxLength: 4 }),
   console: fc.array(aConsoleEdit, { maxLength: 3 }),
   clash: fc.option(fc.record({ console: aChangeInConsole, program: aChangeOfEntry }), {
@@ -93,7 +93,7 @@ export function generateStory({ chapters }: { readonly chapters: number }): fc.A
  * @throws {Error} with the whole story in words, and the violated guarantees.
  */
 export async function play(story: Story, company: Company, stack: ModelStack): Promise<void> {
-  const teller = new Teller(company, stack);
+  const teller = new StoryRunner(company, stack);
   for (const edit of story.first.console) await teller.console(edit);
   for (const edit of story.first.program) teller.edit(edit);
   for (const [at, { program, console, clash, meddled, quiet }] of story.chapters.entries()) {
@@ -108,7 +108,7 @@ export async function play(story: Story, company: Company, stack: ModelStack): P
 /** The maximum number of times that obstacles are removed before a run must succeed. */
 const MAX_ATTEMPTS = 4;
 
-class Teller {
+class StoryRunner {
   readonly #company: Company;
   readonly #stack: ModelStack;
   readonly #memory = new Memory();
@@ -141,7 +141,7 @@ class Teller {
   }
 
   /** Runs while the console makes changes. */
-  async runMeddled(options: StackRunOptions, at: readonly Meddling[]): Promise<void> {
+  async runMeddled(options: StackRunOptions, at: readonly ConcurrentEdit[]): Promise<void> {
     let requests = 0;
     this.#company.atRequest(async () => {
       requests += 1;

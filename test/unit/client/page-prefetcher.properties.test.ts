@@ -6,27 +6,27 @@ import { readWholeList } from "../../../provider/client/paging";
 
 const PAGE_SIZE = 2;
 
-interface Row {
+interface ListRow {
   readonly id: string;
   readonly createdAt: number;
 }
 
 /** A write between two requests: the number of additions, and the places of removals. */
-interface Write {
+interface ListChange {
   readonly add: number;
   readonly drop: readonly number[];
 }
 
 const drops = fc.array(fc.nat(), { minLength: 1, maxLength: 2 });
 /** A single request can see that the total changed. */
-const visibleWrite: fc.Arbitrary<Write> = fc.oneof(
+const visibleWrite: fc.Arbitrary<ListChange> = fc.oneof(
   fc.record({ add: fc.integer({ min: 1, max: 2 }), drop: fc.constant([]) }),
   fc.record({ add: fc.constant(0), drop: drops }),
 );
 /** The total stays the same. */
-const swap: fc.Arbitrary<Write> = drops.map((drop) => ({ add: drop.length, drop }));
+const swap: fc.Arbitrary<ListChange> = drops.map((drop) => ({ add: drop.length, drop }));
 
-const generateScenario = (write: fc.Arbitrary<Write>) =>
+const generateScenario = (write: fc.Arbitrary<ListChange>) =>
   fc.record({
     length: fc.integer({ min: 21, max: 60 }),
     isNewestFirst: fc.boolean(),
@@ -34,17 +34,17 @@ const generateScenario = (write: fc.Arbitrary<Write>) =>
     writes: fc.array(fc.option(write, { nil: undefined, freq: 1 }), { maxLength: 40 }),
     scheduler: fc.scheduler(),
   });
-type Scenario = ReturnType<typeof generateScenario> extends fc.Arbitrary<infer Value> ? Value : never;
+type PrefetchScenario = ReturnType<typeof generateScenario> extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A list whose requests reach the service in any order, and whose responses arrive in any order. */
-function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
-  let rows: readonly Row[] = Array.from({ length }, (_, at) => ({ id: `r${at}`, createdAt: at }));
+function buildList({ length, isNewestFirst, writes, scheduler }: PrefetchScenario) {
+  let rows: readonly ListRow[] = Array.from({ length }, (_, at) => ({ id: `r${at}`, createdAt: at }));
   if (isNewestFirst) rows = rows.toReversed();
   let created = length;
   const requestedPages: number[] = [];
   let inFlight = 0;
   let maxInFlight = 0;
-  const applyWrite = ({ add, drop }: Write): void => {
+  const applyWrite = ({ add, drop }: ListChange): void => {
     for (const place of drop) if (rows.length > 0) rows = rows.toSpliced(place % rows.length, 1);
     for (let count = 0; count < add; count += 1) {
       const row = { id: `r${created}`, createdAt: created };
@@ -52,7 +52,7 @@ function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
       rows = isNewestFirst ? [row, ...rows] : [...rows, row];
     }
   };
-  const list: PagedList<Row> = {
+  const list: PagedList<ListRow> = {
     name: "deny list",
     pageSize: PAGE_SIZE,
     async fetchPage(page) {
@@ -74,7 +74,7 @@ function buildList({ length, isNewestFirst, writes, scheduler }: Scenario) {
   return { list, requestedPages, getRows: () => rows, getMaxInFlight: () => maxInFlight };
 }
 
-async function readScenario(scenario: Scenario) {
+async function readScenario(scenario: PrefetchScenario) {
   const model = buildList(scenario);
   let pages = 0;
   const reading = readWholeList(model.list, { onPage: () => (pages += 1) }).then(

@@ -20,7 +20,7 @@ import { buildTarget } from "../../support/rollout-target";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** One response, or the connection's failure in place of one. */
-interface Response {
+interface TestResponse {
   /** The expected classification. */
   readonly is: ResponseObservation;
   readonly status?: number;
@@ -37,15 +37,15 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 const HTML_TYPE = { "content-type": "text/html" };
 const SUCCESS = { status: 200, headers: JSON_TYPE };
-const buildStatusResponse = (code: number, headers: Response["headers"] = {}): Response => ({
+const buildStatusResponse = (code: number, headers: TestResponse["headers"] = {}): TestResponse => ({
   is: { status: code, headers },
   status: code,
   headers: { ...JSON_TYPE, ...headers },
   body: '{"error":"it says so."}',
 });
-const buildFailureResponse = (code: string): Response => ({ is: { failure: code }, broken: code });
+const buildFailureResponse = (code: string): TestResponse => ({ is: { failure: code }, broken: code });
 
-const RESPONSES: Readonly<Record<string, Response>> = {
+const RESPONSES: Readonly<Record<string, TestResponse>> = {
   ...Object.fromEntries(
     [301, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504, 507, 599].map((code) => [
       String(code),
@@ -102,7 +102,7 @@ const RESPONSES: Readonly<Record<string, Response>> = {
 };
 
 /** Gives every request the same answer. */
-function createFixedDispatcher({ status, headers = {}, body = "", broken }: Response) {
+function createFixedDispatcher({ status, headers = {}, body = "", broken }: TestResponse) {
   const sent: string[] = [];
   const dispatcher = {
     dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -139,11 +139,11 @@ const CALLS = {
   POST: (client: SettingsClient) =>
     client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" }),
 };
-type Method = keyof typeof CALLS;
-const METHODS = Object.keys(CALLS) as Method[];
+type CallMethod = keyof typeof CALLS;
+const METHODS = Object.keys(CALLS) as CallMethod[];
 
 /** Returns the result of a call, and the pauses that its client asked of others. */
-async function sendRequest(response: Response, method: Method, times = 1) {
+async function sendRequest(response: TestResponse, method: CallMethod, times = 1) {
   const { sent: requests, dispatcher } = createFixedDispatcher(response);
   const time = new VirtualTime();
   const pauses: number[] = [];
@@ -173,7 +173,7 @@ async function sendRequest(response: Response, method: Method, times = 1) {
  * Returns the client's decisions: the number of attempts, whether the outcome is unknown, whether other requests wait,
  * and whether it stops sending.
  */
-async function observeClient(response: Response) {
+async function observeClient(response: TestResponse) {
   const attempts: Record<string, string> = {};
   for (const method of METHODS) {
     const { error, requests } = await sendRequest(response, method);

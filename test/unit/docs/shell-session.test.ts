@@ -7,13 +7,13 @@ import { createTestDirectory } from "../../support/test-directory";
 
 const onLinux = describe.skipIf(process.platform !== "linux");
 
-interface Opened extends AsyncDisposable {
+interface OpenSession extends AsyncDisposable {
   readonly session: ShellSession;
   /** Runs a block that must succeed, and returns its output. */
   readonly type: (text: string) => Promise<string>;
 }
 
-async function openSession(): Promise<Opened> {
+async function openSession(): Promise<OpenSession> {
   const top = createTestDirectory();
   const scratch = join(top.path, "scratch");
   await mkdir(scratch);

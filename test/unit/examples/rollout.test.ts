@@ -22,7 +22,7 @@ const KUBERNETES = join(DIRECTORY, "kubernetes");
 const KINDS = { CronJob, Deployment, Job, NetworkPolicy, PersistentVolumeClaim };
 
 /** A Kubernetes manifest, limited to the fields that the tests read. */
-interface Manifest {
+interface KubernetesManifest {
   readonly kind: keyof typeof KINDS;
   readonly metadata: { readonly namespace?: string };
   readonly spec: Template & { readonly jobTemplate?: { readonly spec: Template } };
@@ -42,9 +42,9 @@ interface CacheStep {
   readonly "restore-keys"?: string;
 }
 
-const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
+const manifests = readdirSync(KUBERNETES).map((file): [string, KubernetesManifest] => [
   file,
-  parse(readFileSync(join(KUBERNETES, file), "utf8")) as Manifest,
+  parse(readFileSync(join(KUBERNETES, file), "utf8")) as KubernetesManifest,
 ]);
 
 describe("targets file of the rollout example", () => {
@@ -157,9 +157,9 @@ describe("Kubernetes manifests", () => {
     const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
     const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
     expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
-    expect(findTypeErrors([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]])).toEqual([
-      expect.stringContaining("'\"replica\"' does not exist"),
-    ]);
+    expect(
+      findTypeErrors([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as KubernetesManifest]]),
+    ).toEqual([expect.stringContaining("'\"replica\"' does not exist")]);
   });
 
   it("uses no field unknown to Kubernetes", () => {
@@ -182,14 +182,14 @@ describe("Kubernetes manifests", () => {
   );
 });
 
-function listPodSpecs({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
+function listPodSpecs({ template, jobTemplate }: KubernetesManifest["spec"]): PodSpec[] {
   const pod = (template ?? jobTemplate?.spec.template)?.spec;
   return pod === undefined ? [] : [pod];
 }
 
 /** Returns the compiler's errors for manifests as values of their types. Schemas alone accept unknown fields. */
-function findTypeErrors(all: readonly [string, Manifest][]): string[] {
-  const apiVersions: Readonly<Record<Manifest["kind"], string>> = {
+function findTypeErrors(all: readonly [string, KubernetesManifest][]): string[] {
+  const apiVersions: Readonly<Record<KubernetesManifest["kind"], string>> = {
     CronJob: "batch/v1",
     Deployment: "apps/v1",
     Job: "batch/v1",

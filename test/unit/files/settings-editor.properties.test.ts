@@ -35,15 +35,15 @@ const anyText = fc.oneof(
 );
 
 /** An element of a generated file, with its own lines. */
-interface Made {
+interface GeneratedElement {
   readonly value: string;
   readonly lines: readonly string[];
   readonly data: Record<string, string>;
 }
 
-type Style = "short" | "double" | "single" | "long" | "longQuoted" | "flow" | "block" | "apart" | "backwards";
+type ElementStyle = "short" | "double" | "single" | "long" | "longQuoted" | "flow" | "block" | "apart" | "backwards";
 
-const STYLES: readonly Style[] = [
+const STYLES: readonly ElementStyle[] = [
   "short",
   "double",
   "single",
@@ -55,12 +55,12 @@ const STYLES: readonly Style[] = [
   "backwards",
 ];
 
-function buildElement(value: string, style: Style, at: number, column: number, name: string): Made {
+function buildElement(value: string, style: ElementStyle, at: number, column: number, name: string): GeneratedElement {
   const key = name === "vips" ? "email" : "value";
   const pad = " ".repeat(column);
   const long = { [key]: value, comment: `Why ${at}` };
   const inner = `${pad}  `;
-  const written: Record<Style, [lines: string[], data: Record<string, string>]> = {
+  const written: Record<ElementStyle, [lines: string[], data: Record<string, string>]> = {
     short: [[`${pad}- ${value}${at % 2 === 0 ? "" : `   # beside ${name} ${value}`}`], { [key]: value }],
     double: [[`${pad}- "${value}"`], { [key]: value }],
     single: [[`${pad}-   '${value}'`], { [key]: value }],
@@ -96,13 +96,13 @@ function buildElement(value: string, style: Style, at: number, column: number, n
 }
 
 /** A section as lines: each belongs to an element, named by its value, or to none. */
-interface MadeSection {
+interface GeneratedSection {
   readonly name: "vips" | "allow" | "deny";
-  readonly elements: readonly Made[];
+  readonly elements: readonly GeneratedElement[];
   readonly lines: readonly { readonly text: string; readonly of?: string }[];
 }
 
-function generateSection(name: MadeSection["name"]): fc.Arbitrary<MadeSection> {
+function generateSection(name: GeneratedSection["name"]): fc.Arbitrary<GeneratedSection> {
   const element = fc.record({
     label: fc.stringMatching(/^[a-z]{1,3}$/),
     style: fc.constantFrom(...STYLES),

@@ -189,7 +189,7 @@ describe("previous runs", () => {
   });
 });
 
-interface Found {
+interface SearchResult {
   readonly exact: number[];
   readonly covering: number[];
   readonly containing: number[];
@@ -201,7 +201,7 @@ describe("the search of the pages", () => {
   const readBrowserScript = (file: string): string => readFileSync(`provider/fleet/site/browser/${file}`, "utf8");
   const { indexOf, search } = runInNewContext(`${readBrowserScript("search.js")}; fleetSearch`, { URL }) as {
     indexOf: (entries: readonly unknown[]) => unknown;
-    search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => Found;
+    search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => SearchResult;
   };
   const buildEntry = (value: string, list = "deny", more: object = {}) => ({
     value,

@@ -8,12 +8,12 @@ import { detectDrift } from "../../../provider/gitops/detect-drift";
 import type { StackLists } from "../../../provider/plan/desired-state";
 import { buildObservedState, type ObservedState } from "../../../provider/plan/observed-state";
 
-type Held = readonly [list: string, value: string, comment?: string];
+type RowFields = readonly [list: string, value: string, comment?: string];
 
 const readTextSettings = (text: string): Settings =>
   readSettings("s.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => `version: 1\n${text}` });
 
-const buildRow = ([list, value, comment = ""]: Held, at: number): AllowDenyEntryRow =>
+const buildRow = ([list, value, comment = ""]: RowFields, at: number): AllowDenyEntryRow =>
   ({
     id: `id-${at}`,
     list,
@@ -23,7 +23,7 @@ const buildRow = ([list, value, comment = ""]: Held, at: number): AllowDenyEntry
     comment,
   }) as AllowDenyEntryRow;
 
-const buildObserved = (held: readonly Held[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
+const buildObserved = (held: readonly RowFields[], vips: readonly (readonly [string, string?])[] = []): ObservedState =>
   buildObservedState(
     "2026-11-21T00:00:00.000Z",
     held.map(buildRow),

@@ -12,12 +12,12 @@ const MODE = "lists: { entries: { mode: exclusive-allows, maxRemovalFraction: 1 
 const FILE = `version: 1\n${MODE}deny: [evil.example]\n`;
 const AT = "2026-11-21T00:00:00.000Z";
 
-type Row = readonly [list: string, value: string];
+type ListedValue = readonly [list: string, value: string];
 
 const readTextSettings = (text: string) =>
   readSettings("acme.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => text });
 
-const buildObserved = (rows: readonly Row[]) =>
+const buildObserved = (rows: readonly ListedValue[]) =>
   buildObservedState(
     AT,
     rows.map(
@@ -40,7 +40,7 @@ const buildKnownLists = (content: Record<string, string>, before = "exclusive-al
   vips: { content: {} },
 });
 
-function planOf(rows: readonly Row[], state?: StackLists, text = FILE): Plan {
+function planOf(rows: readonly ListedValue[], state?: StackLists, text = FILE): Plan {
   return makePlan({
     desired: buildDesiredState(readTextSettings(text), state),
     observed: buildObserved(rows),
@@ -55,8 +55,8 @@ const summarizePlan = ({ changes, unmanaged }: Plan): string[] => [
   ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
 ];
 
-const EVIL: Row = ["deny", "evil.example"];
-const CLICKED: readonly Row[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
+const EVIL: ListedValue = ["deny", "evil.example"];
+const CLICKED: readonly ListedValue[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
 
 it("removes undeclared allows and keeps denies", () => {
   const plan = planOf(CLICKED, buildKnownLists({ "evil.example": "deny" }));
@@ -68,8 +68,8 @@ it("removes undeclared allows and keeps denies", () => {
 });
 
 it("counts undeclared allows against the removal guard", () => {
-  const flood = Array.from({ length: 12 }, (_, at): Row => ["allow", `clicked-${at}.example`]);
-  const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
+  const flood = Array.from({ length: 12 }, (_, at): ListedValue => ["allow", `clicked-${at}.example`]);
+  const denies = Array.from({ length: 12 }, (_, at): ListedValue => ["deny", `colleague-${at}.example`]);
   const text = FILE.replace(", maxRemovalFraction: 1", "");
   const { blockers } = planOf([EVIL, ...flood, ...denies], buildKnownLists({ "evil.example": "deny" }), text);
   expect(blockers.map(({ message }) => message)).toEqual([expect.stringContaining("would lose 12 of 13 entries")]);

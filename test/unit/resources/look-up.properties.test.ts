@@ -25,13 +25,13 @@ import { findTerminalCommands } from "../../support/hostile-text";
 import { createRowHooks } from "../../support/intercept-rows";
 import { anyEntry, anyVip } from "../../support/row-arbitraries";
 
-interface Held {
+interface TenantContents {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
   readonly ownDomains: readonly string[];
 }
 
-const anyTenant: fc.Arbitrary<Held> = fc.record({
+const anyTenant: fc.Arbitrary<TenantContents> = fc.record({
   entries: fc
     .array(anyEntry, { maxLength: 12 })
     .map((rows) => rows.map((row, at) => ({ ...row, id: at % 5 === 4 ? `\u001b[3${at}m` : `ade_${at}` }))),
@@ -45,7 +45,7 @@ function isSameTwice(one: VipEmployeeRow, other: VipEmployeeRow): boolean {
   return isOfOne && (one.source === other.source || isStoredRow(one) === isStoredRow(other));
 }
 
-let held: Held;
+let held: TenantContents;
 let sandbox: Sandbox;
 beforeAll(async () => {
   const answers = createRowHooks(
@@ -59,7 +59,7 @@ afterAll(async () => {
 });
 
 /** Builds a provider process that has read nothing yet, and records its messages. */
-function createProcessContext({ ownDomains }: Held): LifecycleContext & { readonly messages: string[] } {
+function createProcessContext({ ownDomains }: TenantContents): LifecycleContext & { readonly messages: string[] } {
   const messages: string[] = [];
   return {
     tenant: new TenantCache({
@@ -124,7 +124,7 @@ async function expectSettled<Inputs, State>(
 }
 
 /** Returns whether a value is both allowed and denied. */
-function isContradictory({ entries }: Held): boolean {
+function isContradictory({ entries }: TenantContents): boolean {
   const listValues = (wanted: string) =>
     entries.flatMap(({ list, value }) => (list === wanted ? [canonicalizeValue(value)] : []));
   const denied = new Set(listValues("deny"));

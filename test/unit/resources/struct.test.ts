@@ -7,7 +7,7 @@ import { readStruct } from "../../../provider/resources/struct/read-struct";
 import { writeStruct } from "../../../provider/resources/struct/write-struct";
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown";
 
-type Plain = Readonly<Record<string, unknown>>;
+type PlainObject = Readonly<Record<string, unknown>>;
 
 /** The key with which Pulumi marks special values, such as secrets and assets, on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
@@ -51,7 +51,7 @@ const properties = fc.dictionary(
 
 const RUNS = { numRuns: 60 };
 
-function serializeWithGoogle(map: Plain): Buffer {
+function serializeWithGoogle(map: PlainObject): Buffer {
   return Buffer.from(GoogleStruct.fromJavaScript(map as never).serializeBinary());
 }
 
@@ -114,7 +114,7 @@ describe("struct encoding", () => {
   });
 
   it("treats a __proto__ key like any other", () => {
-    const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as Plain;
+    const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as PlainObject;
     const read = readStruct(writeStruct(map));
     expect(Object.keys(read)).toEqual(["__proto__", "a"]);
     expect(JSON.stringify(read)).toBe(JSON.stringify(map));

@@ -9,17 +9,17 @@ import { hostileText } from "../../support/hostile-text";
 const NAME = "feed";
 const FEED: SourceDeclaration = { kind: "url", url: "https://feeds.example/", into: "deny", expires: "14d" };
 
-interface State {
+interface SourceFile {
   readonly text: string;
   readonly elements: readonly SourceElement[];
   readonly synced: string | undefined;
 }
 
-const EMPTY: State = { text: "", elements: [], synced: undefined };
+const EMPTY: SourceFile = { text: "", elements: [], synced: undefined };
 
 /** Merges items on a day, and reads the result back from its text. */
 function mergeItems(
-  { elements, synced }: State,
+  { elements, synced }: SourceFile,
   items: ReadonlyMap<string, string | undefined>,
   today: string,
   source: SourceDeclaration = FEED,
@@ -43,7 +43,7 @@ function mergeItems(
 const buildItems = (...values: string[]): Map<string, undefined> => new Map(values.map((value) => [value, undefined]));
 const buildDomains = (count: number): Map<string, undefined> =>
   buildItems(...Array.from({ length: count }, (_, index) => `d${index}.example`));
-const findElement = ({ elements }: State, value: string) => elements.find((element) => element.value === value);
+const findElement = ({ elements }: SourceFile, value: string) => elements.find((element) => element.value === value);
 
 const DAY_MS = 86_400_000;
 const getDay = (index: number): string =>
@@ -140,7 +140,7 @@ it("gives the same bytes twice, and never loses the first day", () => {
   const source = fc.constantFrom<SourceDeclaration>(FEED, { ...FEED, expires: "never" }, { ...FEED, expires: "1d" });
   fc.assert(
     fc.property(history, source, (steps, declared) => {
-      let state: State = EMPTY;
+      let state: SourceFile = EMPTY;
       let index = 0;
       const firstDays = new Map<string, string>();
       for (const { values, pause } of steps) {

@@ -6,12 +6,12 @@ import { Canary, PART } from "../../support/canary";
 
 const canary = new Canary();
 
-type Write = (text: string) => string | Buffer;
+type TextEncoding = (text: string) => string | Buffer;
 
 const listByteCodes = (text: string): number[] => [...Buffer.from(text)];
 const formatHex = (code: number): string => code.toString(16).padStart(2, "0");
 
-const WAYS: Readonly<Record<string, Write>> = {
+const WAYS: Readonly<Record<string, TextEncoding>> = {
   "as it is": (text) => text,
   "in capitals": (text) => text.toUpperCase(),
   backwards: (text) => [...text].reverse().join(""),

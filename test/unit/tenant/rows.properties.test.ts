@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Rows } from "../../../provider/tenant/rows";
 
-interface Row {
+interface NamedRow {
   readonly name: string;
   readonly at: number;
 }
@@ -19,11 +19,11 @@ const step = fc.oneof(
 test("finds rows by key and by name in insertion order", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-      const rows = new Rows<Row>((row) => row.name);
+      const rows = new Rows<NamedRow>((row) => row.name);
       // Rewriting a row keeps the position of its key, but moves the row to the end of the rows with the same name.
       let keys: string[] = [];
-      let written: { readonly key: string; readonly row: Row }[] = [];
-      const removeRows = (gone: (one: { readonly key: string; readonly row: Row }) => boolean) => {
+      let written: { readonly key: string; readonly row: NamedRow }[] = [];
+      const removeRows = (gone: (one: { readonly key: string; readonly row: NamedRow }) => boolean) => {
         written = written.filter((one) => !gone(one));
       };
       for (const [at, one] of steps.entries()) {
@@ -56,7 +56,7 @@ test("finds rows by key and by name in insertion order", () => {
 
 test("computes names lazily and once per row", () => {
   let readCount = 0;
-  const rows = new Rows<Row>((row) => {
+  const rows = new Rows<NamedRow>((row) => {
     readCount += 1;
     return row.name;
   });

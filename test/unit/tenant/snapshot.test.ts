@@ -3,7 +3,7 @@ import type { Rows } from "../../../provider/tenant/rows";
 import { Snapshot } from "../../../provider/tenant/snapshot";
 import { runReadyTasks } from "../../support/virtual-time";
 
-interface Row {
+interface SnapshotRow {
   readonly id: string;
   readonly value: string;
 }
@@ -11,13 +11,13 @@ interface Row {
 /**
  * Builds a snapshot over a list that the test controls, with a clock that the test advances and reads that it releases.
  */
-function createHarness(initial: Row[] = [{ id: "1", value: "a" }]) {
+function createHarness(initial: SnapshotRow[] = [{ id: "1", value: "a" }]) {
   let now = 0;
   let service = initial;
   let readings = 0;
   let isSinglePage = false;
   let gate: Promise<void> | undefined;
-  const snapshot = new Snapshot<Row>({
+  const snapshot = new Snapshot<SnapshotRow>({
     read: async () => {
       readings += 1;
       const seen = [...service];
@@ -40,7 +40,7 @@ function createHarness(initial: Row[] = [{ id: "1", value: "a" }]) {
     wait: (ms: number) => {
       now += ms;
     },
-    serviceHolds: (rows: Row[]) => {
+    serviceHolds: (rows: SnapshotRow[]) => {
       service = rows;
     },
     inOnePage: () => {
@@ -60,7 +60,7 @@ function createHarness(initial: Row[] = [{ id: "1", value: "a" }]) {
   };
 }
 
-const createMissCheck = (id: string) => (rows: Rows<Row>) => rows.get(id) === undefined;
+const createMissCheck = (id: string) => (rows: Rows<SnapshotRow>) => rows.get(id) === undefined;
 
 it("shares one fetch among concurrent and consecutive callers", async () => {
   const { snapshot, readings } = createHarness();
@@ -342,7 +342,7 @@ describe("list that may lag behind an earlier run's writes", () => {
 
 it("rejects every waiting caller on failure and fetches again afterwards", async () => {
   let down = true;
-  const snapshot = new Snapshot<Row>({
+  const snapshot = new Snapshot<SnapshotRow>({
     read: async () => {
       if (down) throw new Error("down");
       return { rows: [], isSinglePage: true };

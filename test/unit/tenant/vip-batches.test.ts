@@ -3,14 +3,14 @@ import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError
 import { VipBatches } from "../../../provider/tenant/vip-batches";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
-type Answer = (emails: readonly string[]) => Promise<AddVipResult>;
+type AdditionHandler = (emails: readonly string[]) => Promise<AddVipResult>;
 
 const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
 
-const addAll: Answer = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
+const addAll: AdditionHandler = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
 
 /** Returns a service that refuses additions with these outsiders, naming at most `atATime` of them per refusal. */
-function createRefusingAnswer(outsiders: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
+function createRefusingAnswer(outsiders: readonly string[], atATime = Number.POSITIVE_INFINITY): AdditionHandler {
   return async (emails) => {
     const found = emails.filter((email) => outsiders.includes(email.toLowerCase()));
     if (found.length === 0) return await addAll(emails);
@@ -26,7 +26,7 @@ function createOutsideError(addresses: readonly string[]): NotInOrganizationErro
   });
 }
 
-function createHarness(answer: Answer = addAll) {
+function createHarness(answer: AdditionHandler = addAll) {
   const time = new VirtualTime();
   const sent: string[] = [];
   const listed = new Set<string>();

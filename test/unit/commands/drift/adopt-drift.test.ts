@@ -32,7 +32,7 @@ const buildRow = (list: string, value: string, more: Partial<AllowDenyEntryRow> 
 });
 const buildVip = (email: string, comment?: string): VipEmployeeRow => ({ email, comment, added_by: "ci" }) as never;
 
-interface World {
+interface AdoptionSetup {
   readonly files: Readonly<Record<string, string>>;
   readonly rows?: readonly AllowDenyEntryRow[];
   readonly vips?: readonly VipEmployeeRow[];
@@ -41,7 +41,7 @@ interface World {
 }
 
 /** Sets up `acme/settings.yaml`, the files that it includes, and a tenant. */
-function createWorld({ files, rows = [], vips = [], left }: World) {
+function createAdoption({ files, rows = [], vips = [], left }: AdoptionSetup) {
   const top = "acme/settings.yaml";
   const observed = buildObservedState(AT, rows, vips);
   const createTextReader = (texts: Readonly<Record<string, string>>) => (path: string) => texts[path] ?? "";
@@ -57,12 +57,12 @@ function createWorld({ files, rows = [], vips = [], left }: World) {
           entries: { content: left?.entries ?? encodeList(settings.entries) },
           vips: { content: left?.vips ?? encodeList(settings.vips) },
         };
-  const detectWorldDrift = (texts: Readonly<Record<string, string>> = files) =>
+  const detectAdoptionDrift = (texts: Readonly<Record<string, string>> = files) =>
     detectDrift(readAdoptionSettings(texts), observed, "host", known);
   return {
-    drift: detectWorldDrift,
+    drift: detectAdoptionDrift,
     adopt: (...what: readonly AdoptableKind[]) =>
-      adoptDrift(detectWorldDrift(), settings, createTextReader(files), what),
+      adoptDrift(detectAdoptionDrift(), settings, createTextReader(files), what),
     after: ({ files: changed }: Adoption) => ({
       ...files,
       ...Object.fromEntries(changed.map(({ file, after }) => [file, after])),
@@ -101,7 +101,7 @@ deny:
 `;
 
   it("takes the comment, drops the approval and keeps everything else", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": SETTINGS },
       rows: [
         buildRow("deny", "bad.example", { comment: "after: it" }),
@@ -138,7 +138,7 @@ deny:
   });
 
   it("moves an entry to the other list without its ticket, approval and review", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": `${SETTINGS}allow: [fine.example]\n` },
       rows: [
         buildRow("allow", "bad.example", { comment: "ours now" }),
@@ -159,7 +159,7 @@ deny:
   });
 
   it("reports policy violations of adopted entries only", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml":
           "version: 1\npolicy: { requireTicket: [deny], requireTwoPeople: [allow] }\nallow: [{ value: a.example, owner: lena, approvedBy: tomas }]\ndeny: [without.example]\n",
@@ -178,7 +178,7 @@ deny:
   });
 
   it("doesn't move an entry to a list where it is refused as risky", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml": 'version: 1\ndeny: [{ value: gmail.com, acceptRisk: "meant" }, b.example]\n',
       },
@@ -190,7 +190,7 @@ deny:
   });
 
   it("treats an entry in another scope as a scope change", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml":
           "version: 1\nallow:\n  - { value: news.example, owner: lena, approvedBy: tomas }\n  - { value: x.example, scope: graymail }\n",
@@ -221,7 +221,7 @@ deny:
   it("overrides an included file's entry for the tenant alone", () => {
     const BASELINE =
       "version: 1\ndeny:\n  - { value: bulk.example, comment: ours, ticket: INC-1, expires: 2027-01-01 }\n  - moved.example\n";
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ninclude: [../baseline.yaml]\n", "baseline.yaml": BASELINE },
       rows: [buildRow("deny", "bulk.example", { comment: "theirs" }), buildRow("allow", "moved.example")],
     });
@@ -240,7 +240,7 @@ deny:
   });
 
   it("takes a VIP's comment", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\nvips:\n  - { email: ceo@acme.example, comment: Chief }\n" },
       vips: [buildVip("CEO@acme.example", "Chair")],
     });
@@ -257,7 +257,7 @@ describe("adopting removed entries", () => {
     Array.from({ length: until - from }, (_, at) => buildRow("deny", `n${from + at}.example`));
 
   it("removes entries and VIPs with their comments and nothing else", () => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files: {
         "acme/settings.yaml": `version: 1\nvips: [ceo@acme.example, cfo@acme.example]\ndeny:\n${formatDomains(4)}  # why\n  - gone.example\n`,
       },
@@ -290,7 +290,7 @@ describe("adopting removed entries", () => {
       "bulk.example": "deny",
       "over.example": "deny",
     };
-    const acme = createWorld({ files, rows: [buildRow("deny", "kept.example")], left: { entries: applied } });
+    const acme = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: { entries: applied } });
     const adoption = acme.adopt(...ALL);
     expect(adoption.files).toEqual([]);
     expect(summarizeAdoption(adoption)).toEqual([
@@ -300,7 +300,7 @@ describe("adopting removed entries", () => {
       expect.stringContaining("left over.example: it stands in an included file (baseline.yaml:2)"),
       'left safe.example: `protect` names it ("safe.example"), so it must be declared',
     ]);
-    const unread = createWorld({ files, rows: [buildRow("deny", "kept.example")], left: "nothing read" });
+    const unread = createAdoption({ files, rows: [buildRow("deny", "kept.example")], left: "nothing read" });
     expect(unread.adopt(...ALL).steps).toEqual([]);
     expect(unread.adopt(...ALL).unadopted).toHaveLength(5);
   });
@@ -309,19 +309,19 @@ describe("adopting removed entries", () => {
     const formatFiles = (options: string) => ({
       "acme/settings.yaml": `version: 1\n${options}deny:\n${formatDomains(30)}`,
     });
-    const many = createWorld({ files: formatFiles(""), rows: buildRows(0, 18) }).adopt("removed");
+    const many = createAdoption({ files: formatFiles(""), rows: buildRows(0, 18) }).adopt("removed");
     expect(many.steps).toEqual([]);
     expect(many.unadopted).toHaveLength(12);
     expect(many.unadopted[0]?.reason).toMatch(
       /^with all that are missing, the files would lose 12 of 30 entries \(40 %\)\. .*; if that is meant, write `confirmRemovals: 12` under `lists: \{entries: …\}`, and take it away afterwards$/,
     );
-    const meant = createWorld({
+    const meant = createAdoption({
       files: formatFiles("lists: { entries: { confirmRemovals: 12 } }\n"),
       rows: buildRows(0, 18),
     }).adopt("removed");
     expect(meant.steps).toHaveLength(12);
     expect(() =>
-      createWorld({ files: formatFiles(""), rows: [buildRow("deny", "theirs.example")] }).adopt(...ALL),
+      createAdoption({ files: formatFiles(""), rows: [buildRow("deny", "theirs.example")] }).adopt(...ALL),
     ).toThrow("a different tenant than intended");
   });
 });
@@ -338,7 +338,7 @@ describe("the stack's last applied state", () => {
     ["both moved", "deny: once", "changed at the tenant since the stack's last run", 0],
     ["it was never the stack's", "(unmanaged) deny: before", "this stack has never declared it", 0],
   ])("decides what is adopted where %s", (_case, text, expectedLine, adopted) => {
-    const acme = createWorld({
+    const acme = createAdoption({
       files,
       rows: there,
       left: { entries: { "bad.example": text, "b.example": "deny" } },
@@ -352,7 +352,7 @@ describe("the stack's last applied state", () => {
 });
 
 it("leaves the cause of drift open without the stack's state", () => {
-  const acme = createWorld({
+  const acme = createAdoption({
     files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
     rows: [buildRow("deny", "bad.example", { comment: "before" })],
     left: "nothing read",
@@ -365,7 +365,7 @@ it("leaves the cause of drift open without the stack's state", () => {
 describe("hostile text", () => {
   it.each(Object.entries(HOSTILE))("is adopted as plain text or skipped: %s", (_what, text) => {
     const comment = text.toWellFormed();
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": "version: 1\ndeny: [bad.example, b.example]\n" },
       rows: [buildRow("deny", "bad.example", { comment, created_by: text }), buildRow("deny", "b.example")],
     });
@@ -389,7 +389,7 @@ it("adopts drift in linear time", () => {
     const [kept, gone] = [listHosts("kept"), listHosts("gone")];
     const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
     const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;
-    const acme = createWorld({
+    const acme = createAdoption({
       files: { "acme/settings.yaml": `version: 1\n${options}allow: [protected.example]\ndeny:\n${lines}` },
       rows: [
         buildRow("allow", "protected.example"),

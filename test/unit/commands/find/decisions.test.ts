@@ -4,7 +4,7 @@ import { findMatches } from "../../../../provider/commands/find/find-matches";
 import { Matcher } from "../../../../provider/commands/find/matcher";
 import { parseQueries } from "../../../../provider/commands/find/parse-queries";
 
-interface Row {
+interface EntryFields {
   readonly list: "allow" | "deny";
   readonly value: string;
   readonly scope?: "graymail";
@@ -12,7 +12,7 @@ interface Row {
 }
 
 /** Formats each decision as `scope: list value, other entries, whether it is certain`. */
-const formatDecisions = (sender: string, rows: readonly Row[]): string[] => {
+const formatDecisions = (sender: string, rows: readonly EntryFields[]): string[] => {
   const wanted = parseQueries([], [sender]);
   const found = findMatches(new Matcher(wanted), {
     rows: rows.map(({ list, value, scope, type }, at) => ({
@@ -32,8 +32,16 @@ const formatDecisions = (sender: string, rows: readonly Row[]): string[] => {
   );
 };
 
-const buildAllow = (value: string, scope?: "graymail"): Row => ({ list: "allow", value, ...(scope && { scope }) });
-const buildDeny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value, ...(scope && { scope }) });
+const buildAllow = (value: string, scope?: "graymail"): EntryFields => ({
+  list: "allow",
+  value,
+  ...(scope && { scope }),
+});
+const buildDeny = (value: string, scope?: "graymail"): EntryFields => ({
+  list: "deny",
+  value,
+  ...(scope && { scope }),
+});
 
 it.each([
   ["nothing concerns it", [], ["global: none, 0, certain"]],

@@ -10,8 +10,8 @@ import {
   check,
   formatAllowEntry,
   formatTenantFile,
-  type Given,
   old,
+  type ReviewFields,
   TODAY,
 } from "../../../support/approved-change";
 import { createSettingsRepository, type SettingsRepository } from "../../../support/settings-repository";
@@ -19,7 +19,7 @@ import { createSettingsRepository, type SettingsRepository } from "../../../supp
 /* The full set of cases; check-approvals.test.ts has a sample. */
 
 describe("an added entry", () => {
-  it.each<[string, string, Given[] | "head", string]>([
+  it.each<[string, string, ReviewFields[] | "head", string]>([
     [
       "nobody approved",
       "Tomas Lindqvist",
@@ -58,7 +58,7 @@ describe("an added entry", () => {
     ],
   ])("is unproven where %s", async (_name, name, given, why) => {
     using made = change(buildApprovedChange(name));
-    const approvals = (given as Given[]).map((one) => ({
+    const approvals = (given as ReviewFields[]).map((one) => ({
       ...one,
       commit: one.commit === "head" ? made.head : one.commit,
     }));
@@ -99,7 +99,7 @@ describe("authorship of a commit", () => {
     git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
     return made;
   };
-  const approveHead = (history: SettingsRepository): Given[] => [
+  const approveHead = (history: SettingsRepository): ReviewFields[] => [
     { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
   ];
 
@@ -133,7 +133,7 @@ describe("authorship of a commit", () => {
 });
 
 describe("an approval", () => {
-  const approveCommit = (commit: string): Given[] => [{ login: "tomas-l", commit }];
+  const approveCommit = (commit: string): ReviewFields[] => [{ login: "tomas-l", commit }];
 
   it("stays valid for an unchanged entry after later commits and merges", async () => {
     using made = change(buildApprovedChange("Tomas Lindqvist"));

@@ -16,7 +16,7 @@ const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false });
 addFormats(ajv);
 const isSarif = ajv.compile(schema);
 
-interface Result {
+interface SarifResult {
   ruleId: string;
   ruleIndex: number;
   level: string;
@@ -25,18 +25,18 @@ interface Result {
   partialFingerprints: Record<string, string>;
 }
 
-interface Run {
+interface SarifRun {
   tool: {
     driver: { rules: { id: string; help: { text: string }; defaultConfiguration: { level: string } }[] };
   };
   invocations: { toolExecutionNotifications: { message: { text: string } }[] }[];
-  results: Result[];
+  results: SarifResult[];
 }
 
-function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): Run {
+function runOf(findings: readonly Finding[], root = "/repo", directory = "/repo"): SarifRun {
   const log = buildSarifLog(findings, { version: "1.2.3", root, directory });
   expect(isSarif(log), JSON.stringify(isSarif.errors?.slice(0, 5))).toBe(true);
-  return (log["runs"] as Run[])[0] as Run;
+  return (log["runs"] as SarifRun[])[0] as SarifRun;
 }
 
 function lintContent(content: string): readonly Finding[] {

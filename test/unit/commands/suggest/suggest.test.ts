@@ -388,7 +388,7 @@ deny:
   });
 });
 
-interface World {
+interface SuggestionSetup {
   readonly files: Readonly<Record<string, string>>;
   readonly threats?: readonly ThreatFields[];
   readonly reports?: Parameters<typeof buildEvidenceBase>[0]["reports"];
@@ -399,7 +399,15 @@ interface World {
 }
 
 /** Returns the suggestions for acme.yaml in short form, and the edited files. */
-function runSuggestions({ files, threats = [], reports = [], rows = [], vips = [], missing = [], options }: World) {
+function runSuggestions({
+  files,
+  threats = [],
+  reports = [],
+  rows = [],
+  vips = [],
+  missing = [],
+  options,
+}: SuggestionSetup) {
   const readFile = (path: string): string => files[path] ?? "";
   const settings = readSettings("acme.yaml", { today: TODAY, readFile });
   const observed = buildObservedState(

@@ -269,13 +269,13 @@ describe("randomly generated rollouts", () => {
 });
 
 /** A rollout, and all events while it runs. */
-interface Scenario {
+interface RolloutScenario {
   readonly waves: readonly Wave[];
   readonly tolerated: number | undefined;
   readonly until: string | undefined;
   readonly capacity: number;
   readonly limits: readonly (number | undefined)[];
-  readonly tenants: readonly Fate[];
+  readonly tenants: readonly TenantFate[];
   /** The results of the health checks after waves, in order; then healthy. */
   readonly looks: readonly boolean[];
   /** The times at which a person asks for a stop. */
@@ -286,7 +286,7 @@ interface Scenario {
   readonly elsewhere: readonly { readonly address: number; readonly atMs: number; readonly forMs: number }[];
 }
 
-interface Fate {
+interface TenantFate {
   readonly planned: "pending" | "unchanged" | "failed";
   readonly address: number;
   readonly lastsMs: number;
@@ -298,9 +298,9 @@ function generateScenario({
   plans = ["pending", "pending", "pending", "unchanged"],
   tolerated,
 }: {
-  plans?: Fate["planned"][];
+  plans?: TenantFate["planned"][];
   tolerated?: number;
-} = {}): fc.Arbitrary<Scenario> {
+} = {}): fc.Arbitrary<RolloutScenario> {
   const few = fc.nat({ max: tolerated ?? 2 });
   const time = fc.nat({ max: 300 });
   const fate = fc.record({
@@ -343,7 +343,7 @@ function generateScenario({
     }));
 }
 
-function buildFailingScenario(maxConcurrent: number, tolerated: number): Scenario {
+function buildFailingScenario(maxConcurrent: number, tolerated: number): RolloutScenario {
   const names = Array.from({ length: 20 }, (_, position) => `0.${position}`);
   return {
     waves: [{ ...PLAIN, name: "wave-0", maxConcurrent, tolerated, tenants: names }],
@@ -368,8 +368,8 @@ function buildFailingScenario(maxConcurrent: number, tolerated: number): Scenari
 /** Runs a rollout and checks its guarantees with independent counts of the tenants' events. */
 class Witness {
   readonly rollout: VirtualRollout;
-  readonly #given: Scenario;
-  readonly #fates: ReadonlyMap<string, Fate>;
+  readonly #given: RolloutScenario;
+  readonly #fates: ReadonlyMap<string, TenantFate>;
   readonly #looks: boolean[];
   readonly #underWay = new Map<string, VirtualTenant>();
   readonly #failed = new Map<string, VirtualTenant>();
@@ -381,10 +381,10 @@ class Witness {
   #moment = 0;
   #until: string | undefined;
 
-  constructor(given: Scenario) {
+  constructor(given: RolloutScenario) {
     const names = given.waves.flatMap(({ tenants }) => tenants);
     this.#given = given;
-    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as Fate]));
+    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as TenantFate]));
     this.#looks = [...given.looks];
     const plan: VirtualPlan = {
       waves: given.waves,
@@ -444,30 +444,30 @@ class Witness {
     const { clock, journal } = this.rollout;
     const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#given;
     for (const atMs of stopsAtMs) {
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         journal.isStopping = true;
-        this.rollout.changed();
+        this.rollout.signalChange();
       });
     }
     for (const atMs of diesAtMs) {
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         journal.resetInterrupted();
         this.#underWay.clear();
-        this.rollout.changed();
+        this.rollout.signalChange();
       });
     }
     for (const { address, atMs, forMs } of elsewhere) {
       const takeSlots = (count: number): void => {
         const taken = journal.takenElsewhere.get(String(address)) ?? 0;
         journal.takenElsewhere.set(String(address), taken + count);
-        this.rollout.changed();
+        this.rollout.signalChange();
       };
-      clock.at(atMs, () => {
+      clock.schedule(atMs, () => {
         const limit = limits[address];
         // The other rollout respects the limit too.
         if (limit === undefined || this.#busyAt(String(address)) >= limit) return;
         takeSlots(1);
-        clock.at(atMs + forMs, () => takeSlots(-1));
+        clock.schedule(atMs + forMs, () => takeSlots(-1));
       });
     }
   }
@@ -480,7 +480,7 @@ class Witness {
     this.#mayBegin(tenant);
     const { lastsMs, failures } = this.#fate(tenant.name);
     const { clock } = this.rollout;
-    clock.at(clock.nowMs + lastsMs, () => {
+    clock.schedule(clock.nowMs + lastsMs, () => {
       this.#moment += 1;
       const failedBefore = this.#failures.get(tenant.name) ?? 0;
       const isSuccessful = failedBefore >= failures;
@@ -550,8 +550,8 @@ class Witness {
     return ours + (this.rollout.journal.takenElsewhere.get(address) ?? 0);
   }
 
-  #fate(name: string): Fate {
-    return this.#fates.get(name) as Fate;
+  #fate(name: string): TenantFate {
+    return this.#fates.get(name) as TenantFate;
   }
 }
 

@@ -34,19 +34,19 @@ const ATTEMPTS = 4;
  * The state of a service, or of one tenant's part of it. A number: silent until then, in milliseconds, and then again
  * for that long.
  */
-type Mood = "well" | "silent" | "failing" | "refusing" | number;
+type ServiceState = "well" | "silent" | "failing" | "refusing" | number;
 /** A tenant's own problem: a refused key, mistakes in its files, or an unhealthy part of the service. */
-type Own = "nothing" | "key" | "files" | "silent" | "failing";
+type TenantProblem = "nothing" | "key" | "files" | "silent" | "failing";
 
-interface Fleet {
+interface FleetScenario {
   /** For each address: its state, and its tenants' own problems. */
-  readonly addresses: readonly { readonly mood: Mood; readonly own: readonly Own[] }[];
+  readonly addresses: readonly { readonly mood: ServiceState; readonly own: readonly TenantProblem[] }[];
   readonly concurrency: number;
   /** The number of tolerated failures over all tenants. */
   readonly tolerated: number;
 }
 
-interface Planned {
+interface PlanningResult {
   /** The outcome of each tenant and its time; missing if the planning ended first. */
   readonly outcomes: ReadonlyMap<string, { readonly code: string; readonly isQueried: boolean; atMs: number }>;
   /** By address. */
@@ -60,10 +60,10 @@ function formatAddress(index: number): string {
 }
 
 /** Plans a fleet on its own clock. */
-async function planFleet({ addresses, concurrency, tolerated }: Fleet): Promise<Planned> {
+async function planFleet({ addresses, concurrency, tolerated }: FleetScenario): Promise<PlanningResult> {
   const time = new ScheduledTime(0);
   const requests = new Map<string, number>();
-  const owns = new Map<string, { mood: Mood; own: Own }>();
+  const owns = new Map<string, { mood: ServiceState; own: TenantProblem }>();
   const targets = addresses.flatMap(({ mood, own }, address) =>
     own.map((one, at) => {
       const name = `t${address}-${at}`;
@@ -72,7 +72,7 @@ async function planFleet({ addresses, concurrency, tolerated }: Fleet): Promise<
     }),
   );
   const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
-  const isSilent = (mood: Mood): boolean =>
+  const isSilent = (mood: ServiceState): boolean =>
     mood === "silent" || (typeof mood === "number" && Math.floor(time.now() / mood) % 2 === 0);
   const simulateRequests = async ({ name, baseUrl }: Target, count: number): Promise<void> => {
     const { mood, own } = owns.get(name) ?? { mood: "well", own: "nothing" };
@@ -134,7 +134,7 @@ function waitForAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-const repeatOwn = (own: Own, count: number): Own[] => Array.from({ length: count }, () => own);
+const repeatOwn = (own: TenantProblem, count: number): TenantProblem[] => Array.from({ length: count }, () => own);
 const EVERYONE = Number.MAX_SAFE_INTEGER;
 
 describe("planning tenants of one address", () => {
@@ -174,15 +174,15 @@ describe("planning tenants of one address", () => {
 });
 
 const own = fc.oneof(
-  { weight: 12, arbitrary: fc.constant<Own>("nothing") },
-  { weight: 1, arbitrary: fc.constantFrom<Own>("key", "files", "silent", "failing") },
+  { weight: 12, arbitrary: fc.constant<TenantProblem>("nothing") },
+  { weight: 1, arbitrary: fc.constantFrom<TenantProblem>("key", "files", "silent", "failing") },
 );
 const mood = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Mood>("well") },
-  { weight: 3, arbitrary: fc.constantFrom<Mood>("silent", "failing", "refusing") },
+  { weight: 3, arbitrary: fc.constant<ServiceState>("well") },
+  { weight: 3, arbitrary: fc.constantFrom<ServiceState>("silent", "failing", "refusing") },
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 200_000 }) },
 );
-const fleets: fc.Arbitrary<Fleet> = fc.record({
+const fleets: fc.Arbitrary<FleetScenario> = fc.record({
   addresses: fc.array(fc.record({ mood, own: fc.array(own, { minLength: 1, maxLength: 25 }) }), {
     minLength: 1,
     maxLength: 5,
@@ -192,7 +192,7 @@ const fleets: fc.Arbitrary<Fleet> = fc.record({
 });
 
 /** Returns whether a few tenants at most have problems of their own, and not all that could be probed. */
-function isFair({ own: owns }: Fleet["addresses"][number]): boolean {
+function isFair({ own: owns }: FleetScenario["addresses"][number]): boolean {
   const inTrouble = owns.filter((one) => one === "silent" || one === "failing").length;
   return inTrouble <= WITNESSES && inTrouble < owns.length;
 }

@@ -4,7 +4,7 @@ import { LiveProgress } from "../../../../provider/rollout/progress/live-progres
 import { rollouts } from "../../../support/rollouts";
 
 /** A terminal as programs see it, which records what is written. */
-class Screen extends Writable {
+class RecordingScreen extends Writable {
   readonly isTTY = true;
   columns = 80;
   rows = 24;
@@ -26,7 +26,7 @@ afterEach(() => {
 
 function startProgress() {
   const { before, events } = rollouts.tolerated;
-  const screen = new Screen();
+  const screen = new RecordingScreen();
   let now = Date.parse(events[0]?.at ?? "");
   const live = new LiveProgress(before, screen, { color: false, now: () => now });
   const playEvents = (count: number) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { LiveRegion } from "../../../../provider/rollout/progress/live-region";
 
 /** Emulates a terminal, limited to the few escape sequences that a frame uses. */
-class Screen {
+class EmulatedScreen {
   rows: string[] = [""];
   row = 0;
   column = 0;
@@ -40,7 +40,7 @@ class Screen {
 }
 
 function drawRegion() {
-  const screen = new Screen();
+  const screen = new EmulatedScreen();
   screen.write("$ email-security rollout\n");
   return { screen, picture: new LiveRegion(screen) };
 }

@@ -10,7 +10,7 @@ import { VirtualClock, VirtualRollout } from "../../../bench/virtual-rollout";
 import { countStates } from "../../../support/rollouts";
 
 /** The conditions that determine how many tenants run at once. */
-interface Circumstances {
+interface RolloutConditions {
   readonly tenants: number;
   readonly maxConcurrent: number;
   readonly capacity: number;
@@ -30,7 +30,7 @@ interface Circumstances {
   readonly others?: readonly [fromSeconds: number, places: number];
 }
 
-const circumstances: fc.Arbitrary<Circumstances> = fc.record({
+const circumstances: fc.Arbitrary<RolloutConditions> = fc.record({
   tenants: fc.integer({ min: 20, max: 200 }),
   maxConcurrent: fc.integer({ min: 1, max: 40 }),
   capacity: fc.integer({ min: 1, max: 40 }),
@@ -52,7 +52,7 @@ interface Estimate {
 }
 
 /** Runs a rollout in virtual time, and estimates the remaining time after each tenant of its last wave. */
-function simulateEstimates(given: Circumstances): {
+function simulateEstimates(given: RolloutConditions): {
   readonly predictions: readonly Estimate[];
   readonly endMs: number;
   readonly slowestMs: number;
@@ -101,11 +101,11 @@ function simulateEstimates(given: Circumstances): {
         const part = (((Number(name.slice(1)) + 1) * 7_919 + given.seed) % 1_000) / 1_000 - 0.5;
         const durationMs = Math.round(secondsEach * 1_000 * (1 + (part * spread) / 50));
         slowestMs = Math.max(slowestMs, durationMs);
-        clock.at(clock.nowMs + durationMs, () => {
+        clock.schedule(clock.nowMs + durationMs, () => {
           recordEvent({ kind: "tenant-finished", wave: own, tenant: name, state: "done", durationMs });
           through(true);
           // A moment later, when other tenants have started in its place.
-          clock.at(clock.nowMs + 1, () => {
+          clock.schedule(clock.nowMs + 1, () => {
             const left = estimateRemainingTime(model, clock.nowMs);
             if (own === "rest" && left !== undefined) predictions.push({ atMs: clock.nowMs, leftMs: left.ms });
           });
@@ -122,7 +122,7 @@ function simulateEstimates(given: Circumstances): {
   };
   if (given.others !== undefined) {
     const [fromSeconds, places] = given.others;
-    clock.at(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
+    clock.schedule(fromSeconds * 1_000, () => rollout.journal.takenElsewhere.set("a0.example", places));
   }
   recordEvent({ kind: "started", resumed: false });
   expect(rollout.run({ retry: false })).toBe("done");
@@ -169,7 +169,7 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
   };
 }
 
-const USUAL: Circumstances = {
+const USUAL: RolloutConditions = {
   tenants: 100,
   maxConcurrent: 8,
   capacity: 40,
@@ -183,7 +183,7 @@ const USUAL: Circumstances = {
 };
 
 /** Returns the estimates that are off by more than a factor of 2, once some tenants of the wave have finished. */
-function findWrongEstimates(given: Circumstances): unknown[] {
+function findWrongEstimates(given: RolloutConditions): unknown[] {
   const { predictions, endMs, slowestMs } = simulateEstimates(given);
   const some = Math.min(predictions.length, Math.max(5, Math.min(given.maxConcurrent, given.capacity)));
   // Other rollouts only become known a while after they start.
@@ -196,7 +196,7 @@ function findWrongEstimates(given: Circumstances): unknown[] {
   });
 }
 
-test.each<[string, Partial<Circumstances>]>([
+test.each<[string, Partial<RolloutConditions>]>([
   ["the wave", {}],
   ["the machine's cores", { capacity: 2 }],
   ["the places of the address", { places: [1] }],

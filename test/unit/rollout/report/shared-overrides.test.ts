@@ -9,9 +9,9 @@ import { findTerminalCommands, HOSTILE } from "../../../support/hostile-text";
 import { findBreakouts } from "../../../support/markdown-breakouts";
 import { rollouts } from "../../../support/rollouts";
 
-type Shown = (report: RolloutReport) => string;
+type ReportRenderer = (report: RolloutReport) => string;
 
-const FORMATS: Readonly<Record<string, Shown>> = {
+const FORMATS: Readonly<Record<string, ReportRenderer>> = {
   text: (report) => {
     const changes = new ChangeTally();
     for (const { name, changes: all } of report.tenants) changes.add(name, all);

@@ -17,7 +17,7 @@ const MAILBOXES = ["ceo@acme.example", "cfo@acme.example", "o'neil@acme.example"
 const COMMENTS = ["", "INC-1", "no", "1.10", "a: b # c", "line one\nline two", '"quoted"', "- dash"];
 
 /** A tenant's contents: at most one entry for each value and scope, like the service, and VIPs with their comments. */
-interface Tenant {
+interface TenantRows {
   readonly entries: ReadonlyMap<string, AllowDenyEntryRow>;
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
 }
@@ -38,7 +38,7 @@ const vip = fc
   .record({ email: fc.constantFrom(...MAILBOXES), comment: fc.constantFrom(...COMMENTS) })
   .map((one): VipEmployeeRow => ({ ...one, source: "manual" }) as VipEmployeeRow);
 
-const tenant: fc.Arbitrary<Tenant> = fc
+const tenant: fc.Arbitrary<TenantRows> = fc
   .record({ entries: fc.array(row, { maxLength: 8 }), vips: fc.array(vip, { maxLength: 4 }) })
   .map(({ entries, vips }) => ({
     // A value is on one list only, whatever its scopes.
@@ -55,28 +55,28 @@ function encodeKey({ value, entry_type, verdict_scope = "global" }: AllowDenyEnt
   return encodeEntryKey({ value, entryType: entry_type, verdictScope: verdict_scope });
 }
 
-function buildObserved({ entries, vips }: Tenant) {
+function buildObserved({ entries, vips }: TenantRows) {
   return buildObservedState(AT, [...entries.values()], [...vips.values()]);
 }
 
 /** Returns the contents without the fields that can't be written. */
-function serializeContents({ entries, vips }: Tenant): unknown {
+function serializeContents({ entries, vips }: TenantRows): unknown {
   return {
     entries: [...entries].map(([key, one]) => [key, encodeEntry(one)]).sort(),
     vips: [...vips].map(([key, { comment = "" }]) => [key, comment]).sort(),
   };
 }
 
-function buildKnownLists(tenantThen: Tenant): StackLists {
+function buildKnownLists(tenantThen: TenantRows): StackLists {
   const entries = Object.fromEntries([...tenantThen.entries].map(([key, one]) => [key, encodeEntry(one)]));
   const vips = Object.fromEntries([...tenantThen.vips].map(([key, { comment = "" }]) => [key, comment]));
   return { entries: { content: entries, exists: true }, vips: { content: vips, exists: true } };
 }
 
-const NOTHING: Tenant = { entries: new Map(), vips: new Map() };
+const NOTHING: TenantRows = { entries: new Map(), vips: new Map() };
 
 /** Plans a file against a tenant. */
-function planOf(text: string, stack: StackLists, now: Tenant): Plan {
+function planOf(text: string, stack: StackLists, now: TenantRows): Plan {
   const { settings, findings } = inspectSettings("settings.yaml", {
     today: "2026-11-22",
     readFile: () => text,
@@ -93,7 +93,7 @@ function planOf(text: string, stack: StackLists, now: Tenant): Plan {
 }
 
 /** Returns a tenant's contents after some of a plan's changes were applied. */
-function applyChanges(now: Tenant, { changes }: Plan, isDone: (at: number) => boolean = () => true): Tenant {
+function applyChanges(now: TenantRows, { changes }: Plan, isDone: (at: number) => boolean = () => true): TenantRows {
   const entries = new Map(now.entries);
   const vips = new Map(now.vips);
   for (const [at, change] of changes.entries()) {
@@ -119,7 +119,7 @@ function applyChanges(now: Tenant, { changes }: Plan, isDone: (at: number) => bo
   return { entries, vips };
 }
 
-function formatFile({ entries, vips }: Tenant): string {
+function formatFile({ entries, vips }: TenantRows): string {
   const lists = {
     entries: Object.fromEntries([...entries].map(([key, one]) => [key, encodeEntry({ ...one, acceptRisk: "a test" })])),
     vips: Object.fromEntries([...vips].map(([key, { comment = "" }]) => [key, comment])),
@@ -138,7 +138,7 @@ describe("invertChanges", () => {
         fc.boolean(),
         (before, declaredBefore, wanted, doneOrNot, isKnown) => {
           // The tenant has everything that the stack declared, plus the console's own rows.
-          const held: Tenant = {
+          const held: TenantRows = {
             entries: new Map([...before.entries, ...declaredBefore.entries]),
             vips: new Map([...before.vips, ...declaredBefore.vips]),
           };
@@ -179,12 +179,12 @@ describe("invertChanges", () => {
 
   it("leaves later changes by others unchanged", () => {
     const held = NOTHING;
-    const wanted: Tenant = {
+    const wanted: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("allow", "partner.example")]]),
     };
     const rollout = planOf(formatFile(wanted), buildKnownLists(NOTHING), held);
-    const actual: Tenant = {
+    const actual: TenantRows = {
       ...NOTHING,
       entries: new Map([["partner.example", buildDomainRow("deny", "partner.example")]]),
     };
@@ -195,16 +195,16 @@ describe("invertChanges", () => {
 
   it("lists the most dangerous unreverted changes first", () => {
     const entryRows = ["a.example", "b.example", "c.example"].map((value) => buildDomainRow("deny", value));
-    const held: Tenant = {
+    const held: TenantRows = {
       entries: new Map([["c.example", buildDomainRow("deny", "c.example")]]),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "", source: "manual" } as VipEmployeeRow],
       ]),
     };
-    const wanted: Tenant = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
+    const wanted: TenantRows = { ...NOTHING, entries: new Map(entryRows.map((one) => [one.value, one])) };
     const rollout = planOf(formatFile(wanted), buildKnownLists(held), held);
     const changeComment = (one: AllowDenyEntryRow): AllowDenyEntryRow => ({ ...one, comment: "changed later" });
-    const actual: Tenant = {
+    const actual: TenantRows = {
       entries: new Map(entryRows.map((one) => [one.value, changeComment(one)])),
       vips: new Map([
         ["ceo@acme.example", { email: "ceo@acme.example", comment: "again", source: "manual" } as VipEmployeeRow],
@@ -227,7 +227,7 @@ function buildDomainRow(list: "allow" | "deny", value: string): AllowDenyEntryRo
 }
 
 /** Returns whether each value is on one list only; the service refuses anything else. */
-function isConsistent({ entries }: Tenant): boolean {
+function isConsistent({ entries }: TenantRows): boolean {
   const lists = Map.groupBy(entries.values(), ({ value }) => value);
   return [...lists.values()].every((rows) => new Set(rows.map(({ list }) => list)).size === 1);
 }
@@ -236,12 +236,12 @@ function isConsistent({ entries }: Tenant): boolean {
  * Returns whether the tenant has an undeclared row of a declared value with another scope. If the declared row is gone, the
  * undeclared one counts as that row with a changed scope.
  */
-function hasUndeclaredScope(held: Tenant, declared: Tenant): boolean {
+function hasUndeclaredScope(held: TenantRows, declared: TenantRows): boolean {
   const declaredValues = new Set([...declared.entries.values()].map(({ value }) => value));
   return [...held.entries].some(([key, { value }]) => !declared.entries.has(key) && declaredValues.has(value));
 }
 
-function buildDeclaredTenant(before: Tenant, wanted: Tenant, now: Tenant): Tenant {
+function buildDeclaredTenant(before: TenantRows, wanted: TenantRows, now: TenantRows): TenantRows {
   const keepRows = <Row>(rows: ReadonlyMap<string, Row>, keys: Iterable<string>): Map<string, Row> => {
     const known = new Set(keys);
     return new Map([...rows].filter(([key]) => known.has(key)));

@@ -63,7 +63,7 @@ const anyFile = fc.record({
   waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([one]) => one }),
 });
 
-type File = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
+type TargetsFile = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** A wave without matching tenants must not have settings that would be lost with it. */
 const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
@@ -81,7 +81,7 @@ const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
 });
 
 /** Returns the file as plain data. The key is a command, which differs for each name. */
-function buildPlainFile({ defaultLabels, tenants, waves }: File) {
+function buildPlainFile({ defaultLabels, tenants, waves }: TargetsFile) {
   return {
     version: 1,
     defaults: {
