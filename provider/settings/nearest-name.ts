@@ -35,8 +35,8 @@ export function findLikelyTypo(input: string, known: readonly string[]): string 
 
 /** Whether two names differ only in their numbers, such as t001 and t031. These are separate things, not a typing error. */
 function isSibling(one: string, other: string): boolean {
-  const withoutNumbers = (name: string): string => name.replace(/\d+/g, "#");
-  return one !== other && /\d/.test(other) && withoutNumbers(one) === withoutNumbers(other);
+  const maskNumbers = (name: string): string => name.replace(/\d+/g, "#");
+  return one !== other && /\d/.test(other) && maskNumbers(one) === maskNumbers(other);
 }
 
 /** Removes differences of style: capitals, hyphens, underscores. */

@@ -129,14 +129,14 @@ class AdoptionPlanner implements AdoptionPlan {
       return;
     }
     const written = { section: getSection(one), element: buildTenantElement(item, one) };
-    const edits = (): FileEdit[] => {
+    const buildEdits = (): FileEdit[] => {
       if (this.#isOwn(one)) return [...buildDetailEdits(item, one), ...buildApprovalRemovals(one)];
       // Other tenants use the included file. The tenant's own declaration overrides it here.
       return [
         this.#buildAddition({ ...written, yamlComment: "as the tenant has it; the included file says otherwise" }),
       ];
     };
-    this.#addStep("changed", [item], written, edits, describeDroppedFields(one));
+    this.#addStep("changed", [item], written, buildEdits, describeDroppedFields(one));
   }
 
   remove(item: DriftItem): void {
@@ -151,7 +151,7 @@ class AdoptionPlanner implements AdoptionPlan {
       );
     } else if (pattern !== undefined) {
       this.#addUnadopted(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
-    } else this.#addStep("removed", [item], undefined, () => buildRemovalEdits(one));
+    } else this.#addStep("removed", [item], undefined, () => buildRemovals(one));
   }
 
   /**
@@ -183,14 +183,14 @@ class AdoptionPlanner implements AdoptionPlan {
       this.#addUnadopted(added, this.#formatAlternatives(one, lines));
       return true;
     }
-    const edits = (): FileEdit[] => [
+    const buildEdits = (): FileEdit[] => [
       ...buildDetailEdits(added, one),
       ...buildApprovalRemovals(one),
       // This edit comes last because edits identify an element by its scope.
       buildFieldEdit(one, "scope", scope),
     ];
     const element = omitUndefined({ ...buildTenantElement(added, one), scope });
-    this.#addStep("changed", [missing, added], { section, element }, edits, describeDroppedFields(one));
+    this.#addStep("changed", [missing, added], { section, element }, buildEdits, describeDroppedFields(one));
     return true;
   }
 
@@ -209,8 +209,8 @@ class AdoptionPlanner implements AdoptionPlan {
       const element = Object.fromEntries(fields) as SettingsElement;
       const yamlComment = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
-      const edits = (): FileEdit[] => [...buildRemovalEdits(one), this.#buildAddition({ ...written, yamlComment })];
-      this.#addStep("changed", [item], written, edits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
+      const buildEdits = (): FileEdit[] => [...buildRemovals(one), this.#buildAddition({ ...written, yamlComment })];
+      this.#addStep("changed", [item], written, buildEdits, describeDroppedFields(one, FIELDS_DROPPED_BY_MOVE));
     }
   }
 
@@ -370,7 +370,7 @@ function buildFieldEdit(
 }
 
 /** Several of the tenant's own files may declare the same entry. */
-function buildRemovalEdits(one: Declaration): FileEdit[] {
+function buildRemovals(one: Declaration): FileEdit[] {
   const files = new Set(getDeclarationLocations(one).map(({ file }) => file));
   return [...files].map((file) => ({ file, edit: { action: "remove", ...getElementSelector(one) } }));
 }

@@ -62,47 +62,47 @@ export function buildStatusView(status: FleetStatus): StatusView {
   const worth = status.findings.filter(({ level }) => level !== "note");
   const notes = status.findings.length - worth.length;
   const sections = [
-    buildSection(
+    buildStatusSection(
       `Not read (${formatCount(tenants.filter(({ error }) => error).length, "tenant")})`,
       buildUnreadPoints(tenants),
     ),
-    buildSection(
+    buildStatusSection(
       `Skipped by rollouts (${formatCount(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       buildSkippedPoints(tenants),
     ),
-    buildSection(
+    buildStatusSection(
       `Other address than in the last rollout (${formatCount(tenants.filter((one) => one.formerAddress !== undefined).length, "tenant")})`,
       buildFormerAddressPoints(tenants),
     ),
-    buildSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
+    buildStatusSection(`Drifted (${formatTenantCount(tenants, "drift")})`, buildDifferencePoints(status, "drift")),
     ...UNATTRIBUTED_TITLES.map(([syncStatus, title]) => {
       const some = tenants.filter((one) => getUnattributedReason(one) === syncStatus);
-      return buildSection(
+      return buildStatusSection(
         `${title} (${formatTenantCount(some, "unattributed")})`,
         buildDifferencePoints(status, "unattributed", some),
       );
     }),
-    buildSection(
+    buildStatusSection(
       `Behind their files (${formatTenantCount(tenants, "behind")})`,
       buildDifferencePoints(status, "behind"),
     ),
-    buildSection("Rollouts that have not reached all", buildUnfinishedRolloutPoints(tenants)),
-    buildSection(
+    buildStatusSection("Rollouts that have not reached all", buildUnfinishedRolloutPoints(tenants)),
+    buildStatusSection(
       `Ends until ${until} (${ahead.length})`,
       ahead.map((one) => buildExpiryPoint(one, status)),
     ),
-    buildSection(
+    buildStatusSection(
       `Ended, and still in the files (${over.length})`,
       sortByDanger(over, getExpiryTransition).map((one) => ({
         ...buildExpiryPoint(one, status),
         transition: getExpiryTransition(one),
       })),
     ),
-    buildSection(
+    buildStatusSection(
       `To be reviewed (${status.reviews.length})`,
       status.reviews.map((one) => buildFindingPoint(one, status)),
     ),
-    buildSection(
+    buildStatusSection(
       `Warnings about the files (${worth.length})`,
       worth.map((one) => buildFindingPoint(one, status)),
     ),
@@ -133,7 +133,7 @@ function getUnattributedReason({ syncStatus, unattributed }: TenantStatus): Sync
   return syncStatus === "not-known" ? syncStatus : "never-rolled-out";
 }
 
-function buildSection(title: string, points: readonly StatusPoint[]): StatusSection {
+function buildStatusSection(title: string, points: readonly StatusPoint[]): StatusSection {
   const name = title.replace(/ \(\d[^()]*\)$/, "");
   return { title, name, points: points.slice(0, MAX_POINTS), hidden: points.slice(MAX_POINTS) };
 }
@@ -159,7 +159,7 @@ function buildUnreadPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [`${excerptSentences(first.message, MAX_MESSAGE_LENGTH)} [${first.code}]`];
     return [
       {
-        head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
+        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${word}`,
         details,
         tenants: names,
         withoutTenants: { head: word, details },
@@ -176,7 +176,7 @@ function buildFormerAddressPoints(tenants: readonly TenantStatus[]): StatusPoint
     const names = some.map(({ name }) => name);
     const text = `last rollout at ${excerpt(formerAddress)}, where its entries and VIPs stay`;
     return {
-      head: `${formatNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
+      head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}: ${text}`,
       details: [],
       tenants: names,
       withoutTenants: { head: text, details: [] },
@@ -197,7 +197,7 @@ function buildSkippedPoints(tenants: readonly TenantStatus[]): StatusPoint[] {
     const details = [excerpt(toSingleLine(reason), 500), UNSKIP_HINT];
     return [
       {
-        head: `${formatNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
+        head: `${formatFirstNames(names, MAX_NAMES_TO_FIX)}, ${own}`,
         details,
         tenants: names,
         withoutTenants: { head: own, details },
@@ -271,10 +271,10 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
     if (there.list !== declared.list)
       facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
     for (const [name, text, other] of findDifferingTexts(there, declared))
-      facts.push(`${name} ${formatOptionalText(text)}, declared ${formatOptionalText(other)}`);
+      facts.push(`${name} ${formatOptionalLine(text)}, declared ${formatOptionalLine(other)}`);
   } else {
     for (const [name, text] of getDetailTexts(there ?? declared ?? {}))
-      facts.push(`${name} ${formatOptionalText(text)}`);
+      facts.push(`${name} ${formatOptionalLine(text)}`);
   }
   if (there !== undefined) facts.push(describeAuthors(members));
   if (why !== undefined) facts.push(excerpt(why, 300));
@@ -286,7 +286,7 @@ function describeDifference({ difference, members }: DifferenceGroup): string[] 
   return facts;
 }
 
-function formatOptionalText(text: string | undefined): string {
+function formatOptionalLine(text: string | undefined): string {
   return text === undefined ? "none" : quote(toSingleLine(text), 300);
 }
 
@@ -325,7 +325,7 @@ function buildUnfinishedRolloutPoints(tenants: readonly TenantStatus[]): StatusP
       head: `${head}, ${formatCount(some.length, "tenant")}`,
       details: [...waves].map(
         ([what, members]) =>
-          `${what}: ${formatNames(
+          `${what}: ${formatFirstNames(
             members.map(({ name }) => name),
             MAX_NAMES_TO_FIX,
           )}`,
@@ -364,10 +364,10 @@ function buildFindingPoint({ code, message, place, tenants }: FleetFinding, stat
 function formatTenants(names: readonly string[], { tenants }: FleetStatus, most = MAX_NAMES): string {
   return names.length > MAX_NAMES && names.length === tenants.length
     ? `in all ${names.length}`
-    : `in ${formatNames(names, most)}`;
+    : `in ${formatFirstNames(names, most)}`;
 }
 
-function formatNames(names: readonly string[], most: number): string {
+function formatFirstNames(names: readonly string[], most: number): string {
   const more = names.length - most;
   return `${names
     .slice(0, most)

@@ -339,12 +339,12 @@ async function isOwn(
 ): Promise<boolean> {
   const identity = target && readings.get(target);
   if (identity === undefined) return false;
-  const firstIn = async (tenant: IdentityRecord | undefined): Promise<IdentityReading | undefined> =>
+  const findFirstReading = async (tenant: IdentityRecord | undefined): Promise<IdentityReading | undefined> =>
     (await tenant?.readEarlierIdentities?.())?.find((candidate) => isStillTenant(identity, candidate.identity));
-  const own = await firstIn(recordedByStack.get(target?.stack ?? ""));
+  const own = await findFirstReading(recordedByStack.get(target?.stack ?? ""));
   if (own === undefined) return false;
   for (const otherTenant of records) {
-    const first = await firstIn(otherTenant);
+    const first = await findFirstReading(otherTenant);
     if (first === undefined || compareReadings(own, first) >= 0) return false;
   }
   return true;
