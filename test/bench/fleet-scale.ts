@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collectMachineFacts } from "#bench/machine";
+import { readFileOrEmpty } from "#bench/memory";
 import { BenchService, formatDeniedDomain } from "#bench/service";
 import { formatDecimal, formatTable, formatWhole } from "#bench/table";
 import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
@@ -338,15 +339,6 @@ function measureDirectory(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
-}
-
-/** Returns an empty string if the process has just exited. */
-function readFileOrEmpty(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 function formatMegabytes(bytes: number): string {

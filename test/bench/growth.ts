@@ -1,4 +1,4 @@
-import type { CommandResult } from "#bench/command";
+import type { CompletedCommand } from "#bench/command";
 import { listProgram } from "#bench/list-resource";
 import type { Operation, Peer } from "#bench/observation";
 import { countRequests } from "#bench/operations";
@@ -33,7 +33,7 @@ function createGrowthPeer(name: string, title: string, providerKind: BenchProvid
       for (const count of bench.growth) {
         await using service = await BenchService.start();
         await using project = await BenchProject.create(listProgram(count, { providerKind }), service.environment);
-        const recordGrowth = async (operation: Operation, work: () => Promise<CommandResult>): Promise<void> => {
+        const recordGrowth = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
           const { seconds, requests, peaks } = await countRequests(service, work);
           bench.record({ operation, count, seconds, requests, ...(peaks && { peakBytes: peaks.provider }) });
         };

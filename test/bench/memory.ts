@@ -89,7 +89,7 @@ function withDescendants(root: number): number[] {
 }
 
 /** Returns an empty string if the process has just exited. */
-function readFileOrEmpty(file: string): string {
+export function readFileOrEmpty(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {

@@ -1,4 +1,4 @@
-import type { CommandResult } from "#bench/command";
+import type { CompletedCommand } from "#bench/command";
 import { type Bench, computeStatePerEntry, type Operation, type StateSize } from "#bench/observation";
 import { BenchProject } from "#bench/pulumi-project";
 import { BenchService, type Requests } from "#bench/service";
@@ -20,7 +20,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   const { count, program, environment, variant } = subject;
   await using service = await BenchService.start();
   await using project = await BenchProject.create(program(count), service.environment);
-  const recordOperation = async (operation: Operation, work: () => Promise<CommandResult>): Promise<void> => {
+  const recordOperation = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
     const { seconds, requests } = await countRequests(service, work);
     bench.record({ operation, count, seconds, requests, ...(variant && { variant }) });
   };
@@ -61,8 +61,8 @@ async function measureSingleEntryState({ program }: Subject): Promise<StateSize>
 /** Runs an action and counts the requests to the service meanwhile. */
 export async function countRequests(
   service: BenchService,
-  work: () => Promise<CommandResult>,
-): Promise<CommandResult & { requests: Requests }> {
+  work: () => Promise<CompletedCommand>,
+): Promise<CompletedCommand & { requests: Requests }> {
   const before = await service.countRequests();
   const finished = await work();
   const after = await service.countRequests();

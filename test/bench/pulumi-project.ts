@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Engine, requireEngine } from "pulumi-email-security/engine";
-import { type CommandResult, run } from "#bench/command";
+import { type CompletedCommand, run } from "#bench/command";
 import type { StateSize } from "#bench/observation";
 
 interface PulumiRunOptions {
@@ -57,26 +57,26 @@ export class BenchProject implements AsyncDisposable {
     await writeFile(join(this.#directory, "index.ts"), program);
   }
 
-  async up(options: PulumiRunOptions = {}): Promise<CommandResult> {
+  async up(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview"], options);
   }
 
   /** Runs `up`, and fails if there is something to do. */
-  async upUnchanged(options: PulumiRunOptions = {}): Promise<CommandResult> {
+  async upUnchanged(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes"], options);
   }
 
   /** Runs the same `up` after a refresh, as with `refresh: always` in Pulumi.yaml. */
-  async upAfterRefresh(options: PulumiRunOptions = {}): Promise<CommandResult> {
+  async upAfterRefresh(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes", "--refresh"], options);
   }
 
-  async refresh(options: PulumiRunOptions = {}): Promise<CommandResult> {
+  async refresh(options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await this.#run(["refresh", "--yes", "--skip-preview"], options);
   }
 
   /** @param file the content of the file for `pulumi import --file` */
-  async importAll(file: object, options: PulumiRunOptions = {}): Promise<CommandResult> {
+  async importAll(file: object, options: PulumiRunOptions = {}): Promise<CompletedCommand> {
     await writeFile(join(this.#directory, "import.json"), JSON.stringify(file));
     const quiet = ["--generate-code=false", "--protect=false"];
     return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quiet], options);
@@ -102,7 +102,7 @@ export class BenchProject implements AsyncDisposable {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  async #run(args: string[], { environment, memory = false }: PulumiRunOptions = {}): Promise<CommandResult> {
+  async #run(args: string[], { environment, memory = false }: PulumiRunOptions = {}): Promise<CompletedCommand> {
     return await run(this.#command, [...args, "--non-interactive", "--color", "never"], {
       cwd: this.#directory,
       env: { ...this.#environment, ...environment },

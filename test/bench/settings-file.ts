@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type CommandResult, run } from "#bench/command";
+import { type CompletedCommand, run } from "#bench/command";
 import type { Bench, Peer } from "#bench/observation";
 import { BenchService, formatDeniedDomain } from "#bench/service";
 
@@ -39,7 +39,7 @@ function recordMeasurement(
   bench: Bench,
   operation: "lint" | "plan",
   count: number,
-  { seconds, peaks }: CommandResult,
+  { seconds, peaks }: CompletedCommand,
 ): void {
   bench.record({ operation, count, seconds, ...(peaks && { peakBytes: peaks.command }) });
 }
@@ -48,7 +48,7 @@ async function runEmailSecurity(
   directory: string,
   args: string[],
   environment: Record<string, string>,
-): Promise<CommandResult> {
+): Promise<CompletedCommand> {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
   return await run(process.execPath, [COMMAND, ...args], { cwd: directory, env, memory: true });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getCacheDirectory } from "pulumi-email-security/engine";
-import { areCommandsStopped, type CommandResult, run } from "#bench/command";
+import { areCommandsStopped, type CompletedCommand, run } from "#bench/command";
 import { buildEntries } from "#bench/entries";
 import { type Bench, computeStatePerEntry, type Operation, type Peer, type StateSize } from "#bench/observation";
 import { countRequests } from "#bench/operations";
@@ -77,7 +77,7 @@ class TerraformProject implements AsyncDisposable {
     return new TerraformProject(directory, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
   }
 
-  async run(...args: string[]): Promise<CommandResult> {
+  async run(...args: string[]): Promise<CompletedCommand> {
     return await run(this.#cli, [...args, "-no-color", "-input=false"], {
       cwd: this.#directory,
       env: this.#environment,

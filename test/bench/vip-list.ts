@@ -1,4 +1,4 @@
-import type { CommandResult } from "#bench/command";
+import type { CompletedCommand } from "#bench/command";
 import type { Operation, Peer } from "#bench/observation";
 import { countRequests } from "#bench/operations";
 import { BenchProject } from "#bench/pulumi-project";
@@ -22,7 +22,7 @@ new VipList("vips", { members: ${JSON.stringify(members)} });
 `;
     await using service = await BenchService.start({ employees: count });
     await using project = await BenchProject.create(program, service.environment);
-    const recordVipOperation = async (operation: Operation, work: () => Promise<CommandResult>): Promise<void> => {
+    const recordVipOperation = async (operation: Operation, work: () => Promise<CompletedCommand>): Promise<void> => {
       const { seconds, requests } = await countRequests(service, work);
       bench.record({ operation, count, seconds, requests });
     };

@@ -143,7 +143,7 @@ function listExpectedLines({ language, about, line, text }: Fence): ExpectedLine
  * Returns the first expected line that isn't in the output after the lines that precede it. Undefined if there is none.
  */
 export function findMissingLine(expected: readonly ExpectedLine[], output: string): ExpectedLine | undefined {
-  const lines = output.split("\n").map(collapseSpaces);
+  const lines = output.split("\n").map(normalizeSpaces);
   let at = 0;
   for (const one of expected) {
     const pattern = buildPattern(one.text);
@@ -155,13 +155,13 @@ export function findMissingLine(expected: readonly ExpectedLine[], output: strin
 }
 
 function buildPattern(text: string): RegExp {
-  const parts = collapseSpaces(text)
+  const parts = normalizeSpaces(text)
     .split("…")
     .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`);
 }
 
 /** Collapses white space, because column widths depend on the content of the other rows. */
-function collapseSpaces(line: string): string {
+function normalizeSpaces(line: string): string {
   return line.replace(/\s+/g, " ").trim();
 }

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { buildSandboxEnvironment, listContents, testManyResources } from "./concurrency";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
+import { listContents, testManyResources } from "./concurrency";
 
 const SHARED = `
   import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";

@@ -1,10 +1,7 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-
-export function buildSandboxEnvironment(sandbox: Sandbox): Record<string, string> {
-  return { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-}
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 
 /** Returns the entries and VIPs of the tenant, except automatically detected VIPs. */
 export function listContents(sandbox: Sandbox): string[] {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { collapseSpaces } from "../support/collapse-spaces";
 import { Fleet, getStates, listStartedTenants, summarizeRun } from "../support/fleet";
 
 /*
@@ -8,8 +9,6 @@ import { Fleet, getStates, listStartedTenants, summarizeRun } from "../support/f
 
 let fleet: Fleet;
 let id: string;
-
-const collapseSpaces = (text: string): string => text.replaceAll(/\s+/g, " ");
 
 /** A rollout changes `t0`, `t1` and `t2`. Then `t1` is removed, and `t2` is called `t1`. */
 beforeEach(async () => {

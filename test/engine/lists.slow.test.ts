@@ -2,9 +2,8 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
+import { formatBadDomain } from "../support/numbered-domains";
 import { listWrites } from "../support/write-requests";
-
-const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `

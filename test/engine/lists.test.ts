@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
+import { formatBadDomain } from "../support/numbered-domains";
 
 const COUNT = 200;
-
-const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { EngineProject } from "../support/engine-project";
-import { buildConsoleDomain, buildSandboxEnvironment, startClickedSandbox, traceOf } from "./native-import";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
+import { buildConsoleDomain, startClickedSandbox, traceOf } from "./native-import";
 
 /** Returns a program that imports an entry and a VIP by these IDs. */
 const buildProgram = (entryId: string, vipId: string): string => `

@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 import { installGenerator } from "#scripts/generate-sdks";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 import { selectSize } from "../support/scale";
 import { createTestDirectory } from "../support/test-directory";
 import {
   buildConsoleDomain,
-  buildSandboxEnvironment,
   EACH,
   missing,
   RISK,

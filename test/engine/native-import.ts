@@ -5,6 +5,7 @@ import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { createCli } from "../support/cli";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { buildLanguageHost, findMissingToolchain, prependToPath } from "../support/language-hosts";
+import { buildSandboxEnvironment } from "../support/sandbox-environment";
 
 const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
@@ -70,10 +71,6 @@ export async function startClickedSandbox(entries: ReturnType<typeof buildConsol
       ],
     },
   });
-}
-
-export function buildSandboxEnvironment({ url }: Sandbox): Record<string, string> {
-  return { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
 }
 
 /** Returns the requests since the last call, by what they read or write. */

@@ -4,14 +4,13 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { Canary } from "../support/canary";
 import { EngineProject } from "../support/engine-project";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { startSandboxWithKey } from "../support/sandbox-with-key";
 import { createTestDirectory } from "../support/test-directory";
 import {
-  buildDenies,
   expectRepaired,
   expectThree,
   extractEntryLines,
-  formatBadDomain,
   listProject,
   takeListWrites,
   testListSteps,

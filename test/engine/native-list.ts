@@ -2,8 +2,7 @@ import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-
-export const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 
 /** A program with one list whose content is in `list.json`. */
 const PROGRAM = `
@@ -37,11 +36,6 @@ const THREE = [
   `- ${formatBadDomain(7)}: "deny: INC-1"`,
   `~ ${formatBadDomain(8)}: "deny: INC-1" => "deny: INC-2"`,
 ].sort();
-
-/** Returns a list of `count` entries, as a program declares it. */
-export function buildDenies(count: number, text = "deny: INC-1"): Record<string, string> {
-  return Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBadDomain(at), text]));
-}
 
 export async function listProject(sandbox: Sandbox, entries: Record<string, string>): Promise<EngineProject> {
   return await EngineProject.create({

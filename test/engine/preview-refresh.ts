@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
-import { buildDenies, extractEntryLines, formatBadDomain, takeListWrites } from "./native-list";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
+import { extractEntryLines, takeListWrites } from "./native-list";
 
 /** The command from the guides. */
 const DIFF = ["preview", "--diff", "--suppress-outputs"] as const;

@@ -323,14 +323,14 @@ it("changes resources in place with `--replace` and `replaceWith`", async () => 
     ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
   );
   expect(output).toMatch(/16 replaced/);
-  const getToldId = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
+  const getKeptId = (providerKind: ProviderKind) => ids.get(`told-${providerKind}.example`);
   expect(
     listWrites()
       .filter((write) => write.includes("replaced"))
       .sort(),
   ).toEqual(
     renderForBoth(
-      (providerKind) => `PATCH allow_deny_entries/${getToldId(providerKind)} {"comment":"replaced"}`,
+      (providerKind) => `PATCH allow_deny_entries/${getKeptId(providerKind)} {"comment":"replaced"}`,
     ).sort(),
   );
   // The other writes replace the entry with a new value: it is created before the old one is deleted.

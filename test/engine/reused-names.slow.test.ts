@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FleetStatus } from "../../provider/fleet/status/status-schema";
+import { collapseSpaces } from "../support/collapse-spaces";
 import { Fleet, formatTenantSettings, getKeyVariable, getStates, listStartedTenants } from "../support/fleet";
 
 /*
@@ -59,7 +60,6 @@ function takeWrittenTenants(): string[] {
   return [...new Set(written.map(({ tenant }) => tenant ?? ""))].sort();
 }
 
-const collapseSpaces = (text: string): string => text.replaceAll(/\s+/g, " ");
 const OTHERS = ["allow partner.example", "deny evil0.example", "deny evil1.example"];
 
 describe("tenant name reused for another company", () => {

@@ -94,7 +94,7 @@ async function runUp(
   return await by.up(request, new AbortController().signal);
 }
 
-const buildKeyVariables = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
+const buildTenantKey = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[getKeyVariable(name)] ?? "" });
 
 /**
  * Returns the resources in a stack's state, without the properties that the engine generates or that depend on the
@@ -121,7 +121,7 @@ it("leaves the state of a manual `pulumi up` without another process", async () 
     const own = await fleet.startPulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
     expect(own.code, own.output).toBe(0);
     await fleet.write(STARTED, "");
-    expect(await runUp("t0", buildKeyVariables("t0"))).toEqual({ ok: true });
+    expect(await runUp("t0", buildTenantKey("t0"))).toEqual({ ok: true });
     expect(countProcesses().hosts).toBe(0);
     expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", baseline));
     expect(await readResources("t0")).toEqual(await readResources("t1"));
@@ -132,7 +132,7 @@ it("serves both providers that follow a configuration change", async () => {
   const set = await fleet.startPulumi("t0", "config", "set", "fleet:changed", "since").ended;
   expect(set.code, set.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await runUp("t0", buildKeyVariables("t0"))).toEqual({ ok: true });
+  expect(await runUp("t0", buildTenantKey("t0"))).toEqual({ ok: true });
   expect(countProcesses().hosts).toBe(0);
   expect(fleet.listContents("t0")).toEqual(fleet.listDeclaredContents("t0", ["one.example", "two.example"]));
 });
@@ -158,7 +158,7 @@ it("explains why it can't listen and starts nothing", async () => {
   );
   const deaf = poolWith({ NODE_OPTIONS: `--require ${JSON.stringify(join(fleet.directory, "deaf.cjs"))}` });
   try {
-    expect(await runUp("t0", buildKeyVariables("t0"), deaf)).toMatchObject({
+    expect(await runUp("t0", buildTenantKey("t0"), deaf)).toMatchObject({
       ok: false,
       message: expect.stringMatching(
         /^Pulumi was not started: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
@@ -177,13 +177,13 @@ it("stops writing for a tenant whose engine is killed", async () => {
     for (const { id, command } of fleet.listProcesses())
       if (/\bup\b.*--stack t0/.test(command)) process.kill(id, "SIGKILL");
   };
-  expect(await runUp("t0", buildKeyVariables("t0"))).toMatchObject({
+  expect(await runUp("t0", buildTenantKey("t0"))).toMatchObject({
     ok: false,
     message: expect.stringContaining("SIGKILL"),
   });
   const writes = fleet.take().filter(({ method }) => method !== "GET");
   expect(writes).toHaveLength(1);
-  expect(await runUp("t1", buildKeyVariables("t1"))).toEqual({ ok: true });
+  expect(await runUp("t1", buildTenantKey("t1"))).toEqual({ ok: true });
   expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
 });
 
@@ -205,7 +205,7 @@ it("leaves a stack with a foreign resource to Pulumi's own host", async () => {
   const imported = await fleet.startPulumi("t1", "stack", "import", "--file", "state.json").ended;
   expect(imported.code, imported.output).toBe(0);
   await fleet.write(STARTED, "");
-  expect(await runUp("t1", buildKeyVariables("t1"))).toEqual({ ok: true });
+  expect(await runUp("t1", buildTenantKey("t1"))).toEqual({ ok: true });
   expect(countProcesses().hosts).toBeGreaterThan(0);
   expect(await fleet.read("gone")).toBe("");
   expect(await readResources("t1")).not.toContainEqual(expect.stringContaining("a-thing"));

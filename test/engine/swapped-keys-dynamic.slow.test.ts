@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createCli } from "../support/cli";
 import { EngineProject } from "../support/engine-project";
+import { buildKeyVariables } from "../support/sandbox-environment";
 import { startTwoTenants } from "../support/two-tenants";
 import { listWrites } from "../support/write-requests";
 
@@ -9,10 +10,6 @@ import { listWrites } from "../support/write-requests";
  * nothing is removed from the state. swapped-keys.slow.test.ts covers the native plugin, a rollout, and the runs after
  * it.
  */
-
-const buildKeyVariables = (tenant: string): Record<string, string> => ({
-  EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
-});
 
 /** A settings file, and an entry that the program itself declares. */
 const PROGRAM = `

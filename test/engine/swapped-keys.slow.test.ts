@@ -6,6 +6,7 @@ import { createCli } from "../support/cli";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
+import { buildKeyVariables } from "../support/sandbox-environment";
 import { buildExecutive, startTwoTenants } from "../support/two-tenants";
 import { listWrites } from "../support/write-requests";
 
@@ -13,10 +14,6 @@ import { listWrites } from "../support/write-requests";
  * The keys of two tenants at one host are swapped, with the real engine. Nothing is written to either tenant and
  * nothing is removed from the state. With the correct keys, everything continues as before.
  */
-
-const buildKeyVariables = (tenant: string): Record<string, string> => ({
-  EMAIL_SECURITY_API_KEY: `sandbox-${tenant}-ci`,
-});
 
 const ALL_GONE = /none of the elements in this stack's state exist/;
 const OTHER_PEOPLE = /people have mailboxes of "\w+\.example"/;

@@ -6,9 +6,10 @@ import { expect } from "vitest";
 import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { buildDenies, formatBadDomain } from "../support/numbered-domains";
 import { install, PACKAGE, type PackedPackage } from "../support/packed-package";
 import { createTestDirectory, type TestDirectory } from "../support/test-directory";
-import { buildDenies, extractEntryLines, formatBadDomain, takeListWrites } from "./native-list";
+import { extractEntryLines, takeListWrites } from "./native-list";
 
 /*
  * The packed package with a version of `@pulumi/pulumi`, installed as by a user: the lifecycle of a stack with both

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { requireEngine } from "../../provider/engine";
 import { getBuildPath } from "./build-output";
 import { linkPackages } from "./program-packages";
+import { removeDeveloperVariables } from "./run-environment";
 
 /** The result of a run of the CLI. */
 export interface PulumiResult {
@@ -202,10 +203,4 @@ export class EngineProject implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#scratch, { recursive: true, force: true });
   }
-}
-
-/** Tests must not use the developer's own tenant or Pulumi account. */
-function removeDeveloperVariables(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

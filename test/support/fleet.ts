@@ -18,6 +18,7 @@ import type { CliResult } from "./cli";
 import { COMMAND } from "./command-process";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
+import { removeDeveloperVariables } from "./run-environment";
 import { buildTenant } from "./scenario-tenant";
 import { unwrapError } from "./unwrap-error";
 
@@ -119,7 +120,7 @@ export class Fleet implements AsyncDisposable {
       directory,
       sandbox,
       {
-        ...engine.environment(removeDeveloperSettings(process.env)),
+        ...engine.environment(removeDeveloperVariables(process.env)),
         PULUMI_BACKEND_URL: `file://${join(directory, ".state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
         PULUMI_HOME: join(directory, ".home"),
@@ -446,10 +447,4 @@ export function getKeyVariable(name: string): string {
 
 function buildScenarioTenant(name: string, { scenario }: FleetOptions): ScenarioTenant {
   return { ...buildTenant(name, []), ...scenario?.(name) };
-}
-
-/** Tests must not use the developer's own tenant or Pulumi account. */
-function removeDeveloperSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }

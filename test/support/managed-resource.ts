@@ -14,7 +14,7 @@ export type ResourceCalls = Pick<
 >;
 
 /** The result of an `up` of one resource. */
-export interface UpResult {
+export interface ResourceUpResult {
   readonly outcome: "created" | "updated" | "same" | "refused" | "failed" | "partial";
   /** The failures of check by property, or the error message. */
   readonly failures: Record<string, string>;
@@ -60,7 +60,7 @@ export class ManagedResource {
    *
    * @param seconds the time limit of the change, from `customTimeouts`.
    */
-  async up(args: ResourceProperties, seconds = 0): Promise<UpResult> {
+  async up(args: ResourceProperties, seconds = 0): Promise<ResourceUpResult> {
     return await this.#run(async () => {
       const resource = this.#resource;
       const before = this.inputs;
@@ -111,7 +111,7 @@ export class ManagedResource {
     });
   }
 
-  async destroy(): Promise<UpResult> {
+  async destroy(): Promise<ResourceUpResult> {
     return await this.#run(async () => {
       try {
         await this.#resource.delete(this.id, this.properties ?? {}, this.inputs);
@@ -129,8 +129,8 @@ export class ManagedResource {
   }
 
   async #run(
-    work: () => Promise<Omit<UpResult, "printed" | "reasons" | "details"> & Partial<UpResult>>,
-  ): Promise<UpResult> {
+    work: () => Promise<Omit<ResourceUpResult, "printed" | "reasons" | "details"> & Partial<ResourceUpResult>>,
+  ): Promise<ResourceUpResult> {
     const { provider } = this.#tenant;
     if (!this.#sharesRuns) await provider.startNextRun();
     const before = provider.printed.length;

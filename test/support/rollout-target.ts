@@ -1,4 +1,4 @@
-import type { Target } from "../../provider/rollout/model/target";
+import type { KeySource, Target } from "../../provider/rollout/model/target";
 
 /** Builds a tenant as declared in `tenants.yaml`. */
 export function buildTarget(
@@ -22,4 +22,8 @@ export function buildTarget(
 /** Builds a tenant without labels at an address. Its settings file is in the same directory. */
 export function createTarget(name: string, baseUrl: string): Target {
   return buildTarget(name, {}, { baseUrl, key: { from: "environment", variable: "KEY" }, settings: `${name}.yaml` });
+}
+
+export function buildVariableSource(name: string): KeySource {
+  return { from: "environment", variable: name };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SettingsClient } from "../../../provider/client";
 import { findEndpoint } from "./endpoints";
-import { type Answerer, getRejection, RecordingService, respondWithJson, TestClient } from "./service";
+import { type Answerer, getPageNumber, getRejection, RecordingService, respondWithJson, TestClient } from "./service";
 
 /* The iterator over each paged list in the reference: its exact requests, and its behavior when the list changes. */
 
@@ -73,7 +73,6 @@ const ITERATED: readonly IteratorCase[] = [
 ];
 
 const SIZE = 2;
-const getPageNumber = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 /** Starts a service with pages of two items, whose list may differ at each request. */
 async function startListService(

@@ -5,6 +5,7 @@ import {
   type Answerer,
   buildEntry,
   buildPage,
+  getPageNumber,
   getRejection,
   RecordingService,
   respondWithJson,
@@ -18,8 +19,6 @@ const computeCreationTime = (at: number) => new Date(Date.UTC(2026, 0, 1) - at *
 const newestFirst = Array.from({ length: PAGES * PAGE_SIZE }, (_, at) =>
   buildEntry(at, { created_at: computeCreationTime(at) }),
 );
-
-const getPageNumber = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 /** Returns an answerer that pages through `rows` correctly. */
 function listOf(rows: readonly unknown[], more: Record<string, unknown> = {}): Answerer {

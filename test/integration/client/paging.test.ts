@@ -7,6 +7,7 @@ import {
   buildEntry,
   buildPage,
   ENTRIES,
+  getPageNumber,
   getRejection,
   RecordingService,
   respondWithJson,
@@ -28,8 +29,6 @@ function listOf(rows: readonly unknown[]): Answerer {
     );
   };
 }
-
-const getPageNumber = (request: { url: string }) => Number(new URL(request.url, "http://x").searchParams.get("page"));
 
 describe("requests for a complete list", () => {
   test.each([

@@ -118,3 +118,7 @@ export async function collectItems<Item>(items: AsyncIterable<Item>): Promise<It
   for await (const item of items) all.push(item);
   return all;
 }
+
+export function getPageNumber({ url }: { readonly url: string }): number {
+  return Number(new URL(url, "http://x").searchParams.get("page"));
+}

@@ -17,11 +17,12 @@ import { getCompileCacheVariables } from "../../support/compile-cache";
 import { type BY_PROCESSES, expectExample, type ObservedError, type Provocations } from "../../support/error-coverage";
 import { createLaggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
+import { buildDenies } from "../../support/numbered-domains";
 import { buildTarget } from "../../support/rollout-target";
 import { runEnvironment } from "../../support/run-environment";
 import { startLaterRun, startSandboxTenant } from "../../support/sandbox-tenant";
 import { getRejection } from "../client/service";
-import { buildDenies, listTenant } from "../resources/list-tenant";
+import { listTenant } from "../resources/list-tenant";
 
 /*
  * Errors of the real command and of the provider's own process: their codes, and that they match the example in

@@ -72,7 +72,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const buildKeyVariables = (): NodeJS.ProcessEnv => ({
+const buildFleetKeys = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,REFUSED_KEY,KEYLESS_KEY",
@@ -81,7 +81,7 @@ const buildKeyVariables = (): NodeJS.ProcessEnv => ({
 });
 
 const runFind = async (...args: string[]): Promise<CliResult> =>
-  await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], buildKeyVariables());
+  await runCli(directory.path, ["find", "--today", "2026-11-20", ...args], buildFleetKeys());
 
 const reportOf = ({ stdout }: CliResult): FindReport => findSchema.parse(JSON.parse(stdout));
 
@@ -211,7 +211,7 @@ it("makes no request for tenants that share a key", async () => {
   const outcome = await runCli(
     directory.path,
     ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
-    { ...buildKeyVariables(), HOOLI_KEY: acme },
+    { ...buildFleetKeys(), HOOLI_KEY: acme },
   );
   const { tenants, isComplete } = reportOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
@@ -259,7 +259,7 @@ waves: [{ name: all }]
   );
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await runCli(directory.path, ["find", "evil.example", "--targets", "down.yaml", "--format", "json"], {
-    ...buildKeyVariables(),
+    ...buildFleetKeys(),
     ...variables,
     EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
     EMAIL_SECURITY_TIMEOUT_MS: "300",

@@ -84,7 +84,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const buildKeyVariables = (): NodeJS.ProcessEnv => ({
+const buildFleetKeys = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci])),
   REFUSED_KEY: "key-of-refused",
   BROKEN_KEY: "key-of-broken",
@@ -92,7 +92,7 @@ const buildKeyVariables = (): NodeJS.ProcessEnv => ({
 });
 
 const runFleetStatus = async (...args: string[]): Promise<CliResult> =>
-  await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", ...args], buildKeyVariables());
+  await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", ...args], buildFleetKeys());
 
 const parseStatus = ({ stdout }: CliResult): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
@@ -162,7 +162,7 @@ it("creates no journal when a read-only command names a missing one", async () =
   ];
   const expectedError = 'error: There is no rollout journal at "no\\u{1b}where.db", and none was created: ';
   for (const verb of readers) {
-    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], buildKeyVariables());
+    const named = await runCli(directory.path, [...verb, "--database", "no\u001bwhere.db"], buildFleetKeys());
     expect([verb, named.code, named.stdout, named.stderr.slice(0, expectedError.length)]).toEqual([
       verb,
       1,
@@ -171,10 +171,10 @@ it("creates no journal when a read-only command names a missing one", async () =
     ]);
     expect(named.stderr).toContain("Fix --database, or");
   }
-  const environment = { ...buildKeyVariables(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
+  const environment = { ...buildFleetKeys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
   const byEnvironment = await runCli(directory.path, ["fleet", "status"], environment);
   expect(byEnvironment.stderr).toContain("Fix EMAIL_SECURITY_DATABASE, or");
-  const unnamed = await runCli(directory.path, ["rollout", "history"], buildKeyVariables());
+  const unnamed = await runCli(directory.path, ["rollout", "history"], buildFleetKeys());
   expect(unnamed).toMatchObject({ code: 1, stdout: "" });
   expect(unnamed.stderr).toContain('no rollout journal at ".email-security/rollouts.db"');
   expect(sandbox.requests).toEqual([]);
@@ -239,7 +239,7 @@ it("reports entries of an unfinished first rollout as behind, not removed", asyn
   const { stdout } = await runCli(
     other.path,
     ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme"],
-    { ...buildKeyVariables(), PULUMI_BACKEND_URL: backend },
+    { ...buildFleetKeys(), PULUMI_BACKEND_URL: backend },
   );
   expect(stdout).toContain("to be added: deny first.example, 1 tenant");
   expect(stdout).not.toContain("removed since");
@@ -264,7 +264,7 @@ it("separates drift from file changes since the last rollout", async () => {
   const first = await journal.rollout(buildFiles(BASELINE), { acme: "unchanged", hooli: "unchanged" });
   const second = await journal.rollout(buildFiles(brought), { acme: "pending", hooli: "pending" });
   directory.write("settings/baseline.yaml", brought);
-  const environment = { ...buildKeyVariables(), PULUMI_BACKEND_URL: backend };
+  const environment = { ...buildFleetKeys(), PULUMI_BACKEND_URL: backend };
   const runJournalStatus = async (...args: string[]) =>
     await runCli(
       directory.path,
@@ -361,9 +361,9 @@ waves: [{ name: all }]
     directory.path,
     ["fleet", "status", "--targets", "down.yaml", "--format", "json", "--today", "2026-11-20"],
     {
-      ...buildKeyVariables(),
+      ...buildFleetKeys(),
       ...variables,
-      TWIN_KEY: buildKeyVariables()["GLOBEX_KEY"],
+      TWIN_KEY: buildFleetKeys()["GLOBEX_KEY"],
       EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(","),
       EMAIL_SECURITY_TIMEOUT_MS: "300",
     },
@@ -386,7 +386,7 @@ it("notifies about new drift only once with --notify", async () => {
   await using hook = await startHook([200, 200, 404]);
   const runSelectedStatus = async (...args: string[]): Promise<CliResult> =>
     await runCli(directory.path, ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args], {
-      ...buildKeyVariables(),
+      ...buildFleetKeys(),
       EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
     });
   const first = await runSelectedStatus("--notify", "sent.json");

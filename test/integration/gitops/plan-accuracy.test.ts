@@ -13,7 +13,7 @@ import { readObservedState } from "../../../provider/plan/observed-state";
 import type { Plan, PlanChange, PlanEntryState } from "../../../provider/plan/plan";
 import { formatPlanJson } from "../../../provider/plan/render/plan-json";
 import { parseListPattern } from "../../../provider/settings/list-pattern";
-import { ManagedResource, type RunServer, type UpResult } from "../../support/managed-resource";
+import { ManagedResource, type ResourceUpResult, type RunServer } from "../../support/managed-resource";
 import { Companies, type Company } from "../../support/model/company";
 import { aConsoleEdit, type ConsoleEdit, performConsoleEdit } from "../../support/model/console-edits";
 import { formatEntryKey } from "../../support/model/program";
@@ -216,7 +216,11 @@ class Scene {
   }
 
   /** Asserts that the plan contains exactly the changes that were made, or the reasons why they weren't. */
-  #compare({ changes, blockers }: Plan, ups: Readonly<Record<ListKind, UpResult>>, done: readonly string[]): void {
+  #compare(
+    { changes, blockers }: Plan,
+    ups: Readonly<Record<ListKind, ResourceUpResult>>,
+    done: readonly string[],
+  ): void {
     const planned: string[] = [];
     for (const kind of KINDS) {
       const { outcome, failures, reasons } = ups[kind];
@@ -366,7 +370,7 @@ class Scene {
   }
 
   /** Runs `pulumi up --refresh`. If a plan is given, it is enforced through the environment. */
-  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<ListKind, UpResult>>> {
+  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<ListKind, ResourceUpResult>>> {
     const environment: Record<string, string> = {};
     if (plan !== undefined) {
       environment["EMAIL_SECURITY_PLAN"] = this.#directory.at("plan.json");

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import { startSandboxTenant } from "../../support/sandbox-tenant";
-import { buildDenies, formatBadDomain, listTenant } from "./list-tenant";
+import { listTenant } from "./list-tenant";
 
 it("checks and diffs a list larger than gRPC's default limit", async () => {
   await using tenant = await startSandboxTenant();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ResourceProperties } from "../../support/provider-call";
 import {
   expectReadings,
@@ -8,7 +9,7 @@ import {
   startLaterRun,
   startSandboxTenant,
 } from "../../support/sandbox-tenant";
-import { buildDenies, formatBadDomain, listTenant } from "./list-tenant";
+import { listTenant } from "./list-tenant";
 
 /** Returns the contents of the tenant's two lists, as a colleague sees them in the console. */
 async function readConsoleContents(tenant: ManagedSandboxTenant): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type LiteralEntry, type LiteralTenant, startLiteralTenant } from "../../support/literal-service";
-import { ManagedResource, type UpResult } from "../../support/managed-resource";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 
 /*
  * A person changes the scope of a row that a list manages. The scope is part of an entry's key, so the row has another
@@ -13,9 +13,9 @@ const MODES = ["additive", "exclusive"] as const;
 
 interface ScopedList extends AsyncDisposable {
   readonly tenant: LiteralTenant;
-  readonly up: (entries: Record<string, string>) => Promise<UpResult>;
+  readonly up: (entries: Record<string, string>) => Promise<ResourceUpResult>;
   readonly refresh: () => Promise<string>;
-  readonly destroy: () => Promise<UpResult>;
+  readonly destroy: () => Promise<ResourceUpResult>;
   /** The list's entries in state. */
   readonly known: () => unknown;
   /** The rows of the value: `ID allow global INC-7`. */

@@ -26,7 +26,7 @@ async function startChangingTenant(keeps: (comment: string) => string): Promise<
   return Object.assign(tenant, { sent });
 }
 
-const collapseSpaces = (comment: string): string => comment.replace(/\s+/g, " ").trim();
+const normalizeSpaces = (comment: string): string => comment.replace(/\s+/g, " ").trim();
 
 /** Each kind of resource that has a comment. */
 const KINDS: [HandlerName, (comment: string) => ResourceProperties][] = [
@@ -40,7 +40,7 @@ const written = "INC-7:  phishing\n\tof May";
 
 describe.each(KINDS)("comment of %s, when the service collapses whitespace", (kind, args) => {
   it("is sent as written and causes no later change", async () => {
-    await using tenant = await startChangingTenant(collapseSpaces);
+    await using tenant = await startChangingTenant(normalizeSpaces);
     const resource = new ManagedResource(tenant, kind);
     expect(await resource.up(args(written))).toMatchObject({ outcome: "created", failures: {} });
     expect(tenant.sent).toEqual([written]);
@@ -53,7 +53,7 @@ describe.each(KINDS)("comment of %s, when the service collapses whitespace", (ki
   });
 
   it("is updated to another text", async () => {
-    await using tenant = await startChangingTenant(collapseSpaces);
+    await using tenant = await startChangingTenant(normalizeSpaces);
     const resource = new ManagedResource(tenant, kind);
     await resource.up(args(written));
     expect((await resource.up(args("INC-8:  spam"))).outcome).toBe("updated");

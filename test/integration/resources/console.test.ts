@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { ManagedResource, type UpResult } from "../../support/managed-resource";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { type ManagedSandboxTenant, startSandboxTenant } from "../../support/sandbox-tenant";
 import { formatSubjectRows } from "../../support/tenant-content";
@@ -15,12 +15,12 @@ interface ConsoleScenario {
   readonly colleague: string;
   readonly acts: ConsoleAction;
   /** The outcome of our run, and its message. */
-  readonly outcome: UpResult["outcome"];
+  readonly outcome: ResourceUpResult["outcome"];
   readonly messagePattern?: RegExp;
   /** The tenant's rows for the subject afterwards. */
   readonly holds: string;
   /** The outcome of a further `up`. Default: the same failure, or no changes. */
-  readonly next?: { readonly outcome: UpResult["outcome"]; readonly holds: string };
+  readonly next?: { readonly outcome: ResourceUpResult["outcome"]; readonly holds: string };
 }
 
 interface KindCase {
@@ -305,7 +305,7 @@ const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
 let tenant: ManagedSandboxTenant;
 const ran = new Map<
   string,
-  { run: UpResult; held: string; isHeld: boolean; next: UpResult | undefined; after: string }
+  { run: ResourceUpResult; held: string; isHeld: boolean; next: ResourceUpResult | undefined; after: string }
 >();
 
 beforeAll(async () => {
@@ -348,7 +348,7 @@ beforeAll(async () => {
   );
   for (const [at, { subject }] of rows.entries()) {
     ran.set(subject, {
-      run: runs[at] as UpResult,
+      run: runs[at] as ResourceUpResult,
       held: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],

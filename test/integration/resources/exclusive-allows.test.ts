@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { startLiteralTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
+import { buildDenies, formatBadDomain } from "../../support/numbered-domains";
 import type { ManagedSandboxTenant } from "../../support/sandbox-tenant";
-import { buildDenies, formatBadDomain, listTenant } from "./list-tenant";
+import { listTenant } from "./list-tenant";
 
 /* A list that removes undeclared allow entries and leaves deny entries alone. */
 

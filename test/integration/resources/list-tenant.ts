@@ -16,7 +16,3 @@ export async function listTenant(options: SandboxOptions = {}): Promise<ListTena
     [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
   };
 }
-
-export const formatBadDomain = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
-export const buildDenies = (count: number, text = "deny: INC-1"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBadDomain(at), text]));

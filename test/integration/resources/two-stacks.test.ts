@@ -2,7 +2,7 @@ import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/serialized-provider";
 import { startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
-import { ManagedResource, type UpResult } from "../../support/managed-resource";
+import { ManagedResource, type ResourceUpResult } from "../../support/managed-resource";
 import type { ResourceProperties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
 import { getTimeLimit, selectCases } from "../../support/scale";
@@ -223,7 +223,7 @@ class Stack implements AsyncDisposable {
   /** `pulumi up` of all resources in the current process; undefined for those without changes. */
   async updateAll(
     declares: (one: StackCase) => StackDeclarations[StackName],
-  ): Promise<ReadonlyMap<string, UpResult | undefined>> {
+  ): Promise<ReadonlyMap<string, ResourceUpResult | undefined>> {
     const ups = assignSubjects().map(async (one) => {
       const resource = this.resources.get(one.subject) as ManagedResource;
       const args = declares(one)?.(one.subject);
@@ -276,7 +276,7 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
         return outcome;
       }),
     );
-    const isFailed = (up: UpResult | undefined) =>
+    const isFailed = (up: ResourceUpResult | undefined) =>
       up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
     for (const { what, subject, holds, fails } of assignSubjects()) {
       const ups = outcomes.map((outcome) => outcome.get(subject));
@@ -284,7 +284,7 @@ it.each(selectCases("two-stacks", SEEDS, [1]))(
       expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(formatSubjectRows(sandbox, subject));
       if (fails === undefined) expect.soft(failed, what).toEqual([]);
       else expect.soft(failed.length, what).toBeLessThan(2);
-      for (const { failures } of failed as UpResult[]) {
+      for (const { failures } of failed as ResourceUpResult[]) {
         expect.soft(Object.values(failures).join("\n"), what).toMatch(fails ?? "");
       }
     }

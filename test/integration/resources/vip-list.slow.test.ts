@@ -3,9 +3,9 @@ import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
 import { type ManagedSandboxTenant, READ_VIPS, startSandboxTenant } from "../../support/sandbox-tenant";
 
-const formatPerson = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
+const formatBigMailbox = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
 const buildMembers = (count: number, comment = "Board"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatPerson(at), comment]));
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [formatBigMailbox(at), comment]));
 
 /** Builds a company with this many mailboxes in its directory and no VIPs. */
 function buildScenario(count: number): Scenario {
@@ -17,7 +17,7 @@ function buildScenario(count: number): Scenario {
         keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
         detectedAt: "2026-01-01T00:00:00Z",
         employees: Array.from({ length: count }, (_, at) => ({
-          email: formatPerson(at),
+          email: formatBigMailbox(at),
           fullName: `Person ${at}`,
           jobTitle: "Clerk",
           department: "Office",
@@ -64,10 +64,10 @@ describe("lifecycle of a VIP list", () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
     const content = {
-      [formatPerson(0)]: "Board",
-      [formatPerson(1)]: "Board",
-      [formatPerson(2)]: "Signs",
-      [formatPerson(3)]: "",
+      [formatBigMailbox(0)]: "Board",
+      [formatBigMailbox(1)]: "Board",
+      [formatBigMailbox(2)]: "Signs",
+      [formatBigMailbox(3)]: "",
     };
     expect((await list.up({ members: content })).outcome).toBe("created");
     expect(list.id).toBe("vip-list");
@@ -91,17 +91,19 @@ describe("lifecycle of a VIP list", () => {
     expect(tenant.trace()).toEqual(READ_VIPS);
     expect(list.inputs).toEqual({ members: content });
 
-    const changed = { [formatPerson(0)]: "Chair", [formatPerson(1)]: "Board", [formatPerson(4)]: "Board" };
+    const changed = { [formatBigMailbox(0)]: "Chair", [formatBigMailbox(1)]: "Board", [formatBigMailbox(4)]: "Board" };
     const up = await list.up({ members: changed });
     expect(up.outcome).toBe("updated");
     expect(up.details).toEqual({
-      [`members["${formatPerson(0)}"]`]: "UPDATE",
-      [`members["${formatPerson(2)}"]`]: "DELETE",
-      [`members["${formatPerson(3)}"]`]: "DELETE",
-      [`members["${formatPerson(4)}"]`]: "ADD",
+      [`members["${formatBigMailbox(0)}"]`]: "UPDATE",
+      [`members["${formatBigMailbox(2)}"]`]: "DELETE",
+      [`members["${formatBigMailbox(3)}"]`]: "DELETE",
+      [`members["${formatBigMailbox(4)}"]`]: "ADD",
     });
     expect(up.printed).toContain("excludes the mailbox permanently");
-    expect(up.printed).toContain(`${formatPerson(2)}, ${formatPerson(3)} are no longer VIPs, and stay excluded`);
+    expect(up.printed).toContain(
+      `${formatBigMailbox(2)}, ${formatBigMailbox(3)} are no longer VIPs, and stay excluded`,
+    );
     expect(countMailboxes(tenant.writes()).sort()).toEqual([
       'PATCH /vip_employees 1 "Chair" 200',
       'POST /vip_employees 1 "Board" 200',
@@ -135,12 +137,12 @@ describe("lifecycle of a VIP list", () => {
       'POST /vip_employees 100 "Board" 200',
       'POST /vip_employees 1000 "Board" 200',
     ]);
-    await list.up({ members: { [formatPerson(0)]: "Board" }, maxRemovalFraction: 1 });
+    await list.up({ members: { [formatBigMailbox(0)]: "Board" }, maxRemovalFraction: 1 });
     expect(countMailboxes(tenant.writes()).sort()).toEqual([
       "POST /vip_employees/remove 1000 200",
       "POST /vip_employees/remove 99 200",
     ]);
-    expect(await readVips(tenant)).toEqual({ [formatPerson(0)]: "Board" });
+    expect(await readVips(tenant)).toEqual({ [formatBigMailbox(0)]: "Board" });
   });
 
   it("adds members with many comments without a read per addition", async () => {
@@ -204,20 +206,20 @@ describe("existing VIPs and exclusions", () => {
   it("are removed in exclusive mode once a refresh has shown them", async () => {
     await using made = await listTenant(10);
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees", { emails: [formatPerson(7)], comment: "by hand" });
-    await tenant.console("POST", "/vip_employees", { emails: [formatPerson(8)], comment: "an assistant" });
-    const args = { members: buildMembers(3), mode: "exclusive", ignore: [formatPerson(8)] };
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(7)], comment: "by hand" });
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(8)], comment: "an assistant" });
+    const args = { members: buildMembers(3), mode: "exclusive", ignore: [formatBigMailbox(8)] };
     expect((await list.up(args)).printed).toContain(
-      `Not changed: 1 VIP that no preview has shown (${formatPerson(7)})`,
+      `Not changed: 1 VIP that no preview has shown (${formatBigMailbox(7)})`,
     );
     await list.refresh();
-    expect(list.inputs["members"]).toEqual({ ...buildMembers(3), [formatPerson(7)]: "(unmanaged) by hand" });
+    expect(list.inputs["members"]).toEqual({ ...buildMembers(3), [formatBigMailbox(7)]: "(unmanaged) by hand" });
     await list.up(args);
     expect(Object.keys(await readVips(tenant)).sort()).toEqual([
-      formatPerson(0),
-      formatPerson(1),
-      formatPerson(2),
-      formatPerson(8),
+      formatBigMailbox(0),
+      formatBigMailbox(1),
+      formatBigMailbox(2),
+      formatBigMailbox(8),
     ]);
   });
 
@@ -232,27 +234,27 @@ describe("existing VIPs and exclusions", () => {
   it("are reported per mailbox when an exclusion still applies", async () => {
     await using made = await listTenant(3, { addClearsExclusion: false });
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees/remove", { emails: [formatPerson(1)] });
+    await tenant.console("POST", "/vip_employees/remove", { emails: [formatBigMailbox(1)] });
     const up = await list.up({ members: buildMembers(3) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[1]).toContain("the mailbox is still excluded");
     // The service reported it as added, so it must stay in state.
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([
-      formatPerson(0),
-      formatPerson(1),
-      formatPerson(2),
+      formatBigMailbox(0),
+      formatBigMailbox(1),
+      formatBigMailbox(2),
     ]);
     await list.refresh();
-    expect(Object.keys(list.properties?.["members"] as object)).toEqual([formatPerson(0), formatPerson(2)]);
+    expect(Object.keys(list.properties?.["members"] as object)).toEqual([formatBigMailbox(0), formatBigMailbox(2)]);
   });
 
   it("are reported when their comment is replaced", async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;
-    await tenant.console("POST", "/vip_employees", { emails: [formatPerson(1)], comment: "by hand" });
+    await tenant.console("POST", "/vip_employees", { emails: [formatBigMailbox(1)], comment: "by hand" });
     const up = await list.up({ members: buildMembers(3) });
     expect(up.printed).toContain(
-      `${formatPerson(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
+      `${formatBigMailbox(1)} was already a VIP; its comment now matches the declaration. Before: "by hand"`,
     );
   });
 });

@@ -5,6 +5,7 @@ import { readGoogleDirectory } from "../../../provider/sources/directories/googl
 import { Canary } from "../../support/canary";
 import { buildGoogleFailure, buildGoogleUser, GoogleStandIn } from "./google-stand-in";
 import { buildSourceContext } from "./json-api-stand-in";
+import { captureSourceError } from "./source-error";
 
 const canary = new Canary();
 const TOKEN = { EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key };
@@ -12,17 +13,6 @@ const BOARD = { group: "board@acme.example" };
 
 async function startGoogle(): Promise<GoogleStandIn> {
   return await new GoogleStandIn(canary.key).start();
-}
-
-/** Returns the message of the error of a reading, which must not contain the token. */
-async function captureSourceError(reading: Promise<unknown>): Promise<string> {
-  const error = await reading.then(
-    () => new Error("it was read"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toMatchObject({ code: "ERR_SOURCE" });
-  expect(canary.find("error", `${(error as Error).stack} ${JSON.stringify(error)}`)).toEqual([]);
-  return (error as Error).message;
 }
 
 it("lists the members of a group and of its nested groups once", async () => {
@@ -100,7 +90,10 @@ it.each([
 it("names the role and the scope that are missing", async () => {
   await using directory = await startGoogle();
   directory.isAllowed = false;
-  const message = await captureSourceError(readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("403: forbidden: Not Authorized to access this resource/api.");
   expect(message).toContain("Groups Reader");
   expect(message).toContain("https://www.googleapis.com/auth/admin.directory.group.member.readonly");
@@ -109,16 +102,19 @@ it("names the role and the scope that are missing", async () => {
 
 it("rejects a missing group", async () => {
   await using directory = await startGoogle();
-  const message = await captureSourceError(readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)));
+  const message = await captureSourceError(
+    readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)),
+    canary,
+  );
   expect(message).toContain("404: notFound: Resource Not Found: groupKey. Check group");
 });
 
 it("rejects a page that repeats", async () => {
   await using directory = await startGoogle();
   for (let page = 0; page < 3; page++) directory.faults.push({ status: 200, body: { nextPageToken: "again" } });
-  expect(await captureSourceError(readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)))).toContain(
-    "repeats a page",
-  );
+  expect(
+    await captureSourceError(readGoogleDirectory(BOARD, buildSourceContext(directory.origin, TOKEN)), canary),
+  ).toContain("repeats a page");
 });
 
 it("encodes the address of a group", async () => {
@@ -159,6 +155,7 @@ it("explains an unusable key file without its contents", async () => {
   try {
     const message = await captureSourceError(
       readGoogleDirectory(BOARD, buildSourceContext("https://admin.googleapis.com")),
+      canary,
     );
     expect(message).toMatch(/^The source executives has no access token: .*nonexistent.*Configure Application Default/);
   } finally {

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import { readLdap } from "../../../provider/sources/directories/ldap";
 import { buildSourceContext } from "./json-api-stand-in";
-import { formatGroup, formatPerson, formatUidName, READER, Slapd, SUFFIX } from "./slapd";
+import { formatGroup, formatPersonLdif, formatUidName, READER, Slapd, SUFFIX } from "./slapd";
 
 it("reads 50,000 members of an OpenLDAP group", async () => {
   const uids = Array.from({ length: 50_000 }, (_, index) => `p${index}`);
-  const people = uids.map((uid) => formatPerson(uid, { mail: `${uid}@acme.example` }));
+  const people = uids.map((uid) => formatPersonLdif(uid, { mail: `${uid}@acme.example` }));
   await using server = await Slapd.start({
     ldif: `${people.join("")}${formatGroup("All", uids.map(formatUidName))}`,
     password: "password",

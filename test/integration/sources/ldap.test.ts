@@ -6,7 +6,8 @@ import { connectLdap } from "../../../provider/sources/directories/ldap-connecti
 import type { LdapGroup } from "../../../provider/sources/directories/ldap-reader";
 import { Canary } from "../../support/canary";
 import { buildSourceContext } from "./json-api-stand-in";
-import { formatGroup, formatLdif, formatPerson, formatUidName, READER, Slapd, SUFFIX } from "./slapd";
+import { formatGroup, formatLdif, formatPersonLdif, formatUidName, READER, Slapd, SUFFIX } from "./slapd";
+import { captureSourceError } from "./source-error";
 
 const canary = new Canary("canary-9Qz7Vx2Tk8pL4wR6mN3Hd5Jc1yB");
 const BIND = { EMAIL_SECURITY_SOURCE_EXECUTIVES_USER: READER, EMAIL_SECURITY_SOURCE_EXECUTIVES_PASSWORD: canary.key };
@@ -14,17 +15,17 @@ const ODD_NAME = 'Board (all) *, "x" \\ Ä';
 const ODD_DN = `cn=${'Board (all) *, "x" \\ Ä'.replace(/[",\\]/g, "\\$&")},${SUFFIX}`;
 
 const LDIF = [
-  formatPerson("jane", { mail: "jane@acme.example", displayName: "Jane Doe" }),
-  formatPerson("joe", { mail: "joe@acme.example" }),
-  formatPerson("ann, comma", { mail: ["ann@acme.example", "a.comma@acme.example"] }).replace(
+  formatPersonLdif("jane", { mail: "jane@acme.example", displayName: "Jane Doe" }),
+  formatPersonLdif("joe", { mail: "joe@acme.example" }),
+  formatPersonLdif("ann, comma", { mail: ["ann@acme.example", "a.comma@acme.example"] }).replace(
     /^dn:: .*$/m,
     `dn: uid=ann\\, comma,${SUFFIX}`,
   ),
-  formatPerson("nomail"),
-  formatPerson("locked", { mail: "locked@acme.example", nsAccountLock: "TRUE" }),
-  formatPerson("disabled", { mail: "disabled@acme.example", userAccountControl: "514" }),
-  formatPerson("policy", { mail: "policy@acme.example", pwdAccountLockedTime: "000001010000Z" }),
-  formatPerson("primary", {
+  formatPersonLdif("nomail"),
+  formatPersonLdif("locked", { mail: "locked@acme.example", nsAccountLock: "TRUE" }),
+  formatPersonLdif("disabled", { mail: "disabled@acme.example", userAccountControl: "514" }),
+  formatPersonLdif("policy", { mail: "policy@acme.example", pwdAccountLockedTime: "000001010000Z" }),
+  formatPersonLdif("primary", {
     mail: "older@acme.example",
     proxyAddresses: ["smtp:older@acme.example", "SMTP:newer@acme.example"],
     employeeNumber: "number@acme.example",
@@ -59,17 +60,6 @@ function buildLdapGroup(groupName: string, { url = server.url, mailAttribute }: 
 
 async function readGroup(of: LdapGroup, environment: Readonly<Record<string, unknown>> = BIND) {
   return await readLdap(of, buildSourceContext(of.url, environment));
-}
-
-/** Returns the message of the error of a reading, which must not contain the password. */
-async function captureSourceError(reading: Promise<unknown>): Promise<string> {
-  const error = await reading.then(
-    () => new Error("it was read"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toMatchObject({ code: "ERR_SOURCE" });
-  expect(canary.find("error", `${(error as Error).stack} ${JSON.stringify(error)}`)).toEqual([]);
-  return (error as Error).message;
 }
 
 function listValues(reading: { readonly items: readonly { readonly value: string }[] }): string[] {
@@ -123,29 +113,29 @@ it("reads the mailbox from another attribute", async () => {
 });
 
 it("lists the names of groups with the same name", async () => {
-  expect(await captureSourceError(readGroup(buildLdapGroup("Board")))).toContain(
+  expect(await captureSourceError(readGroup(buildLdapGroup("Board")), canary)).toContain(
     `2 groups are named "Board". Set group to one of their distinguished names: `,
   );
 });
 
 it("rejects a group whose members it can't list", async () => {
-  expect(await captureSourceError(readGroup(buildLdapGroup("posix")))).toContain(
+  expect(await captureSourceError(readGroup(buildLdapGroup("posix")), canary)).toContain(
     "doesn't list its members by distinguished name",
   );
 });
 
 it.each(["No such group", `cn=none,${SUFFIX}`, "cn=not,=a name"])("rejects the missing group %s", async (name) => {
-  expect(await captureSourceError(readGroup(buildLdapGroup(name)))).toMatch(/has no group|can't be read: /);
+  expect(await captureSourceError(readGroup(buildLdapGroup(name)), canary)).toMatch(/has no group|can't be read: /);
 });
 
 it("finds no group without credentials", async () => {
-  expect(await captureSourceError(readGroup(buildLdapGroup("Chiefs"), {}))).toContain("InsufficientAccess");
+  expect(await captureSourceError(readGroup(buildLdapGroup("Chiefs"), {}), canary)).toContain("InsufficientAccess");
 });
 
 it("rejects a wrong password without showing it", async () => {
   const wrong = new Canary().key;
   const environment = { ...BIND, EMAIL_SECURITY_SOURCE_EXECUTIVES_PASSWORD: wrong };
-  const message = await captureSourceError(readGroup(buildLdapGroup("Chiefs"), environment));
+  const message = await captureSourceError(readGroup(buildLdapGroup("Chiefs"), environment), canary);
   expect(message).toContain("the server rejects the user or the password. Check EMAIL_SECURITY_SOURCE_EXECUTIVES_USER");
   expect(new Canary().find("message", message)).toEqual([]);
 });
@@ -153,13 +143,13 @@ it("rejects a wrong password without showing it", async () => {
 it("doesn't bind without a password", async () => {
   const { EMAIL_SECURITY_SOURCE_EXECUTIVES_USER } = BIND;
   expect(
-    await captureSourceError(readGroup(buildLdapGroup("Chiefs"), { EMAIL_SECURITY_SOURCE_EXECUTIVES_USER })),
+    await captureSourceError(readGroup(buildLdapGroup("Chiefs"), { EMAIL_SECURITY_SOURCE_EXECUTIVES_USER }), canary),
   ).toContain("or neither");
 });
 
 it.each(["url", "tlsUrl"] as const)("rejects an untrusted certificate (%s)", async (url) => {
   await using strict = await Slapd.start({ ldif: LDIF, password: canary.key, requiresTls: true });
-  const message = await captureSourceError(readGroup(buildLdapGroup("Chiefs", { url: strict[url] })));
+  const message = await captureSourceError(readGroup(buildLdapGroup("Chiefs", { url: strict[url] })), canary);
   expect(message).toMatch(/self-signed certificate.*NODE_EXTRA_CA_CERTS/);
 });
 
@@ -176,12 +166,14 @@ it.each(["url", "tlsUrl"] as const)("reads over TLS (%s)", async (url) => {
 
 it("rejects an address of another protocol", async () => {
   const url = "https://localhost/";
-  expect(await captureSourceError(readGroup(buildLdapGroup("Chiefs", { url })))).toContain("isn't an LDAP address");
+  expect(await captureSourceError(readGroup(buildLdapGroup("Chiefs", { url })), canary)).toContain(
+    "isn't an LDAP address",
+  );
 });
 
 it("connects to no address that the run doesn't allow", async () => {
   const reading = readLdap(buildLdapGroup("Chiefs"), buildSourceContext("ldap://localhost:1/", BIND));
-  expect(await captureSourceError(reading)).toContain("EMAIL_SECURITY_SOURCES");
+  expect(await captureSourceError(reading, canary)).toContain("EMAIL_SECURITY_SOURCES");
 });
 
 it("doesn't reconnect without authentication after the server has closed the connection", async () => {
@@ -207,7 +199,7 @@ it("doesn't reconnect without authentication after the server has closed the con
 
 it("fails if the server ends in the middle of a reading", async () => {
   await using ending = await Slapd.start({ ldif: LDIF, password: canary.key });
-  const failure = captureSourceError(readGroup(buildLdapGroup("Chiefs", { url: ending.url })));
+  const failure = captureSourceError(readGroup(buildLdapGroup("Chiefs", { url: ending.url })), canary);
   await ending[Symbol.asyncDispose]();
   expect(await failure).toContain("can't be read");
 });

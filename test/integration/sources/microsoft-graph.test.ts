@@ -6,23 +6,13 @@ import type { SourceContext } from "../../../provider/sources/source-reading";
 import { Canary } from "../../support/canary";
 import { GraphStandIn } from "./graph-stand-in";
 import { buildSourceContext } from "./json-api-stand-in";
+import { captureSourceError } from "./source-error";
 
 const canary = new Canary();
 const TOKEN = { EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN: canary.key };
 
 async function startGraph(): Promise<GraphStandIn> {
   return await new GraphStandIn(canary.key).start();
-}
-
-/** Returns the message of the error of a reading, which must not contain the token. */
-async function captureSourceError(reading: Promise<unknown>): Promise<string> {
-  const error = await reading.then(
-    () => new Error("it was read"),
-    (reason: unknown) => reason,
-  );
-  expect(error).toMatchObject({ code: "ERR_SOURCE" });
-  expect(canary.find("error", `${(error as Error).stack} ${JSON.stringify(error)}`)).toEqual([]);
-  return (error as Error).message;
 }
 
 it("lists the members of a group and of its nested groups once", async () => {
@@ -113,6 +103,7 @@ it("doesn't wait for an hour", async () => {
   directory.faults.push({ status: 429, headers: { "retry-after": "3600" }, body: {} });
   const message = await captureSourceError(
     readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain("answered with 429. It asks to wait 3600 s");
   expect(directory.requests).toHaveLength(1);
@@ -135,6 +126,7 @@ it.each([
   directory.permissions = permissions;
   const message = await captureSourceError(
     readMicrosoftGraph({ groupId: id }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain("Grant it the application permission User.Read.All in addition to GroupMember.Read.All");
 });
@@ -144,6 +136,7 @@ it("names the permission to read groups", async () => {
   directory.permissions = [];
   const message = await captureSourceError(
     readMicrosoftGraph({ group: "Board" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain("403: Authorization_RequestDenied: Insufficient privileges to complete the operation.");
   expect(message).toContain("GroupMember.Read.All");
@@ -155,6 +148,7 @@ it("lists the ids of groups with the same name", async () => {
   directory.addGroup("Board", []);
   const message = await captureSourceError(
     readMicrosoftGraph({ group: "Board" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain(
     '2 groups have the display name "Board". Set groupId to one of their ids: "group-1", "group-2".',
@@ -163,9 +157,9 @@ it("lists the ids of groups with the same name", async () => {
 
 it.each([{ group: "No such group" }, { groupId: "no-such-id" }])("rejects a missing group: %o", async (source) => {
   await using directory = await startGraph();
-  expect(await captureSourceError(readMicrosoftGraph(source, buildSourceContext(directory.origin, TOKEN)))).toMatch(
-    /has no group with the display name|Check groupId/,
-  );
+  expect(
+    await captureSourceError(readMicrosoftGraph(source, buildSourceContext(directory.origin, TOKEN)), canary),
+  ).toMatch(/has no group with the display name|Check groupId/);
 });
 
 it("sends the token to no other address", async () => {
@@ -177,6 +171,7 @@ it("sends the token to no other address", async () => {
   });
   const message = await captureSourceError(
     readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain("The link to the next page of Microsoft Graph is at another address.");
   expect(other.requests).toEqual([]);
@@ -189,6 +184,7 @@ it("follows no link in a circle", async () => {
     directory.faults.push({ status: 200, body: { value: [], "@odata.nextLink": link } });
   const message = await captureSourceError(
     readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)),
+    canary,
   );
   expect(message).toContain("repeats a page");
 });
@@ -196,7 +192,9 @@ it("follows no link in a circle", async () => {
 it("requests nothing from an address that the run doesn't allow", async () => {
   await using directory = await startGraph();
   const context = buildSourceContext(`${directory.origin}/v1.0/users/`, TOKEN);
-  expect(await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context))).toContain("EMAIL_SECURITY_SOURCES");
+  expect(await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context), canary)).toContain(
+    "EMAIL_SECURITY_SOURCES",
+  );
   expect(directory.requests).toEqual([]);
 });
 
@@ -218,7 +216,7 @@ it.each([
   await using directory = await startGraph();
   directory.faults.push(fault);
   expect(
-    await captureSourceError(readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN))),
+    await captureSourceError(readMicrosoftGraph({ groupId: "g" }, buildSourceContext(directory.origin, TOKEN)), canary),
   ).toContain(expected);
 });
 
@@ -267,7 +265,7 @@ it("explains unusable credentials without their secret", async () => {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   try {
     const context = buildSourceContext("https://graph.microsoft.com", { AZURE_CLIENT_SECRET: canary.key });
-    const message = await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context));
+    const message = await captureSourceError(readMicrosoftGraph({ groupId: "g" }, context), canary);
     expect(message).toMatch(
       /^The source executives has no access token: .*\*\*\*.*Or set EMAIL_SECURITY_SOURCE_EXECUTIVES_TOKEN\.$/,
     );

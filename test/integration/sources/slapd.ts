@@ -161,7 +161,7 @@ async function waitForPort(port: number, server: ChildProcess): Promise<void> {
 }
 
 /** A person in LDIF. An attribute can have several values. */
-export function formatPerson(
+export function formatPersonLdif(
   uid: string,
   attributes: Readonly<Record<string, string | readonly string[]>> = {},
 ): string {

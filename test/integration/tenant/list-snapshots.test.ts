@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
 import type { EntryQuery } from "../../../provider/tenant";
-import { formatDomain, formatPerson, startTenantService } from "./service";
+import { formatPerson } from "../../support/people";
+import { formatDomain, startTenantService } from "./service";
 
 const buildQuery = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
   list,

@@ -2,10 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
 import { RateLimitedError } from "../../../provider/client";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { formatDomain, formatPerson, startTenantService } from "./service";
-
-const buildDeny = (at: number) =>
-  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
+import { formatPerson } from "../../support/people";
+import { buildDeny, startTenantService } from "./service";
 
 it("sends at most 16 writes concurrently at first", async () => {
   let underWay = 0;

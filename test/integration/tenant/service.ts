@@ -8,6 +8,7 @@ import {
 } from "../../../provider/sandbox";
 import { TenantCache } from "../../../provider/tenant";
 import { click } from "../../support/console";
+import { listPeople } from "../../support/people";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** A sandbox whose company has the given number of people and entries, and a tenant as the provider process sees it. */
@@ -32,9 +33,9 @@ export interface TenantServiceOptions extends SandboxOptions {
 const CONSOLE = "Dana (console)";
 const AT = "2025-01-13T06:00:00.000Z";
 
-export const formatPerson = (at: number) => `person-${at}@acme.example`;
-export const listPeople = (count: number) => Array.from({ length: count }, (_, at) => formatPerson(at));
 export const formatDomain = (list: string, at: number) => `${list}-${at}.example`;
+export const buildDeny = (at: number) =>
+  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
 
 export async function startTenantService(options: TenantServiceOptions = {}): Promise<TenantService> {
   const time = new VirtualTime();

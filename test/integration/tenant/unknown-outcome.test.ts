@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import { formatDomain, listPeople, startTenantService, type TenantService } from "./service";
+import { listPeople } from "../../support/people";
+import { buildDeny, formatDomain, startTenantService, type TenantService } from "./service";
 
 const BOOM = { status: 502, body: { error: "boom" } };
-
-const buildDeny = (at: number) =>
-  ({ list: "deny", entry_type: "domain", value: formatDomain("deny", at), verdict_scope: "global" }) as const;
 
 type FailingService = TenantService & { fail(times: number): void };
 

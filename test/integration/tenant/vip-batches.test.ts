@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { NotInOrganizationError, SettingsClient } from "../../../provider/client";
 import { TenantCache } from "../../../provider/tenant";
-import { formatPerson, listPeople, startTenantService } from "./service";
+import { formatPerson, listPeople } from "../../support/people";
+import { startTenantService } from "./service";
 
 it("adds and removes 2,500 VIPs in three requests each", async () => {
   await using acme = await startTenantService({ people: 2_500 });

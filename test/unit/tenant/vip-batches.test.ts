@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { type AddVipResult, BadRequestError, NotInOrganizationError, ServerError } from "../../../provider/client";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
+import { formatPerson, listPeople } from "../../support/people";
 import { runReadyTasks, VirtualTime } from "../../support/virtual-time";
 
 type AdditionHandler = (emails: readonly string[]) => Promise<AddVipResult>;
@@ -49,9 +50,6 @@ function createHarness(answer: AdditionHandler = addAll) {
   });
   return { batches, time, sent, listed };
 }
-
-const formatPerson = (at: number) => `person-${at}@acme.example`;
-const listPeople = (count: number) => Array.from({ length: count }, (_, at) => formatPerson(at));
 
 it("sends 2,500 additions of one comment in three requests", async () => {
   const { batches, time, sent } = createHarness();

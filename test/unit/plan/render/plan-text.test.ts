@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { renderPlanText } from "../../../../provider/plan/render/plan-text";
+import { collapseSpaces } from "../../../support/collapse-spaces";
 import { findTerminalCommands } from "../../../support/hostile-text";
 import {
   blindPlan,
@@ -13,11 +14,6 @@ import {
   planOf,
   realisticPlan,
 } from "../../../support/plans";
-
-/** Returns the text independent of its line width. */
-function collapseSpaces(text: string): string {
-  return text.replace(/\s+/g, " ");
-}
 
 describe("plan as text", () => {
   test("shows the dangerous allow first with its mail evidence", () => {

@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import { buildTarget } from "../../../support/rollout-target";
+import { buildTarget, buildVariableSource } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";
 import { createTestDirectory } from "../../../support/test-directory";
 
@@ -38,7 +38,6 @@ async function captureKeyRefusal(...given: Parameters<typeof readTestKey>): Prom
   return (error as Error).message.replace(/^tenants\.yaml:7: the key of "acme" can't be used: /, "… ");
 }
 
-const buildVariableSource = (name: string): KeySource => ({ from: "environment", variable: name });
 const buildNodeSource = (program: string): KeySource => ({
   from: "command",
   command: [process.execPath, "-e", program],

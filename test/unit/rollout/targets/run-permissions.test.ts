@@ -5,11 +5,10 @@ import type { KeySource, Target } from "../../../../provider/rollout/model/targe
 import { assertAllowed } from "../../../../provider/rollout/targets/assert-allowed";
 import { fillPlaceholders, restorePlaceholders } from "../../../../provider/rollout/targets/placeholders";
 import { RunPermissions } from "../../../../provider/rollout/targets/run-permissions";
-import { buildTarget } from "../../../support/rollout-target";
+import { buildTarget, buildVariableSource } from "../../../support/rollout-target";
 import { createTestDirectory } from "../../../support/test-directory";
 
 const SERVICE = "https://mail-security.example";
-const buildVariableSource = (name: string): KeySource => ({ from: "environment", variable: name });
 const buildFileSource = (path: string): KeySource => ({ from: "file", path });
 const buildCommandSource = (...words: readonly string[]): KeySource => ({ from: "command", command: words });
 
